@@ -21,7 +21,7 @@ import json
 import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, getcontext
@@ -51,6 +51,8 @@ KINDS = ("sales", "voids", "refunds", "adjustments")
 Row = dict[str, str]
 Month = tuple[int, int]
 Account = tuple[str, str]
+Rests = dict[Hashable, Decimal]
+"""What rounding has left of each figure, for the next statement of the account."""
 
 
 @dataclass
@@ -324,6 +326,7 @@ def stated(
     statements: list[dict[str, Any]] = []
     drafts: list[dict[str, Any]] = []
     closing: dict[Account, Decimal] = {}
+    rests: dict[Account, Rests] = defaultdict(lambda: defaultdict(Decimal))
     numbers = {"S": 1, "C": 1}
     waiting: set[Account] = set()
     month = first
@@ -335,7 +338,7 @@ def stated(
                 drafts.append(draft(own, account, month, failed))
                 continue
             opening = closing.get(account, Decimal(0))
-            one = statement(own, account, month, opening, setting)
+            one = statement(own, account, month, (opening, rests[account]), setting)
             closing[account] = Decimal(one["closing"])
             kind = "C" if rounded(own.commission, account[1], setting.rounding) < 0 else "S"
             statements.append({**one, "number": f"{kind}-{numbers[kind]:06d}"})
@@ -388,17 +391,20 @@ def net_of(sums: Sums) -> Decimal:
     return sum((sums.amounts[name] for name in KINDS), Decimal(0))
 
 
-def statement(own: Sums, account: Account, month: Month, opening: Decimal, setting: Setting) -> dict[str, Any]:
-    """Return a statement without its number."""
+def statement(
+    own: Sums, account: Account, month: Month, before: tuple[Decimal, Rests], setting: Setting
+) -> dict[str, Any]:
+    """Return a statement without its number; ``before``: the opening balance, and the rests, which it changes."""
     agency, currency = account
+    opening, rests = before
     registered = setting.registration(agency, month)
-    taxes = taxed(own, currency, registered, setting.rounding)
+    taxes = taxed(own, currency, registered, rests, setting.rounding)
     nothing = rounded(Decimal(0), currency, setting.rounding)
     commission = sum((Decimal(row["base"]) for row in taxes), nothing)
     tax = sum((Decimal(row["tax"]) for row in taxes), nothing)
     collects = registered.at(registered.last).get("collects", "agency")
     collected = net_of(own) if collects == "marketplace" else Decimal(0)
-    proceeds = rounded(collected, currency, setting.rounding)
+    proceeds = carried(collected, rests, ("proceeds",), currency, setting.rounding)
     payments = own.amounts["payments"]
     figures = {
         "opening": opening,
@@ -423,15 +429,26 @@ def statement(own: Sums, account: Account, month: Month, opening: Decimal, setti
     }
 
 
-def taxed(sums: Sums, currency: str, registered: Registration, rounding: str) -> list[dict[str, str]]:
-    """Return commission and tax, each rounded once, for each scheme and percentage."""
+def carried(exact: Decimal, rests: Rests, figure: Hashable, currency: str, rounding: str) -> Decimal:
+    """Return a figure plus the rest of those before, rounded, and keep the new rest; of 0 it is 0."""
+    if not exact:
+        return rounded(exact, currency, rounding)
+    with_rest = exact + rests[figure]
+    found = rounded(with_rest, currency, rounding)
+    rests[figure] = with_rest - found
+    return found
+
+
+def taxed(sums: Sums, currency: str, registered: Registration, rests: Rests, rounding: str) -> list[dict[str, str]]:
+    """Return commission and tax, each rounded once with the rest of before, for each scheme and percentage."""
     bases: dict[tuple[str, Decimal], Decimal] = defaultdict(Decimal)
     for tax_point, commission in sums.taxable.items():
         bases[registered.percent(tax_point)] += commission
     rows = []
     for (scheme, percentage), exact in sorted(bases.items()):
-        base = rounded(exact, currency, rounding)
-        tax = rounded(base * percentage / 100, currency, rounding)
+        rate = (scheme, percentage)
+        base = carried(exact, rests, ("base", *rate), currency, rounding)
+        tax = carried(base * percentage / 100, rests, ("tax", *rate), currency, rounding)
         rows.append({"scheme": scheme, "percent": f"{percentage:f}", "base": f"{base:f}", "tax": f"{tax:f}"})
     return rows
 

@@ -186,21 +186,50 @@ def expected_statements(
     data = correction.sale["data"]
     back_sold = -Decimal(data["amount"])
     rate = Decimal(data.get("commission_rate", DEFAULT_COMMISSION_RATE))
-    opening = expected[MONTH, *correction.account, 1].closing
-    corrected = _figures(correction.account, back_sold, back_sold * rate, opening, opening)
+    sums = accounts["#".join(correction.account)]
+    first = expected[MONTH, *correction.account, 1]
+    before = _before(correction.account, first, sums.gross + sums.refunds, sums.commission)
+    corrected = _figures(correction.account, back_sold, back_sold * rate, before)
     return expected | {(NEXT_MONTH, *correction.account, 1): corrected}
 
 
-def _figures(
-    account: tuple[str, str], net: Decimal, exact: Decimal, opening: Decimal = ZERO, payments: Decimal = ZERO
-) -> StatementFigures:
-    agency, currency = account
-    registered = AGENCIES.get(agency, LATE_AGENCY)
-    commission = _rounded(exact, currency)
-    taxed = _rounded(commission * Decimal(registered["tax"].get("percent", 0)) / 100, currency)
-    proceeds = _rounded(net if registered.get("collects") == "marketplace" else ZERO, currency)
-    closing = opening + commission + taxed - proceeds - payments
-    return StatementFigures(net, commission, taxed, proceeds, payments, closing)
+class _Before(NamedTuple):
+    """What the statement before leaves: its closing balance, which is paid, and what rounding left of its figures."""
+
+    closing: Decimal = ZERO
+    commission: Decimal = ZERO
+    tax: Decimal = ZERO
+    proceeds: Decimal = ZERO
+
+
+_NOTHING: Final = _Before()
+
+
+def _before(account: tuple[str, str], shown: StatementFigures, net: Decimal, exact: Decimal) -> _Before:
+    """Return what the first statement of an account leaves."""
+    left = (
+        exact - shown.commission,
+        _tax(account, shown.commission) - shown.tax,
+        _collected(account, net) - shown.proceeds,
+    )
+    return _Before(shown.closing, *left)
+
+
+def _figures(account: tuple[str, str], net: Decimal, exact: Decimal, before: _Before = _NOTHING) -> StatementFigures:
+    _, currency = account
+    commission = _rounded(exact + before.commission, currency)
+    taxed = _rounded(_tax(account, commission) + before.tax, currency)
+    proceeds = _rounded(_collected(account, net) + before.proceeds, currency)
+    return StatementFigures(net, commission, taxed, proceeds, before.closing, commission + taxed - proceeds)
+
+
+def _tax(account: tuple[str, str], commission: Decimal) -> Decimal:
+    return commission * Decimal(AGENCIES.get(account[0], LATE_AGENCY)["tax"].get("percent", 0)) / 100
+
+
+def _collected(account: tuple[str, str], net: Decimal) -> Decimal:
+    """Return the net if the marketplace has it."""
+    return net if AGENCIES.get(account[0], LATE_AGENCY).get("collects") == "marketplace" else ZERO
 
 
 def _rounded(value: Decimal, currency: str) -> Decimal:

@@ -37,6 +37,7 @@ from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.releases.keys import release_list_key
 from quarterhour.statements.releases.requests import Desired, DraftRequest
 from quarterhour_tools.emulator.faults import Killed
+from tests.invariants.remainders import Roundings
 from tests.support.sealing import line, opening, seal
 from tests.support.statements_in_memory import StatementRuns
 
@@ -263,6 +264,7 @@ class Months(RuleBasedStateMachine):
         the first document of a draft.
         """
         closing: dict[tuple[str, str], Decimal] = {}
+        roundings: defaultdict[tuple[str, str], Roundings] = defaultdict(Roundings)
         owed: dict[tuple[str, str, str], Decimal] = {}
         paid: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
         periods: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
@@ -276,13 +278,15 @@ class Months(RuleBasedStateMachine):
                 figures = {name: Decimal(statement[name]) for name in AMOUNT_NAMES}
                 assert figures["opening"] == closing.get(account, 0) + figures["brought_forward"]
                 payable = figures["commission"] + figures["tax"]
-                assert figures["closing"] == figures["opening"] + payable - figures["payments"]
+                assert figures["closing"] == figures["opening"] + payable - figures["proceeds"] - figures["payments"]
+                lines = statement_prefix(Period.parse(row["period"]), Account(*account)) + "lines.csv.gz"
+                roundings[account].check(statement, rows(self.objects[lines]))
                 assert figures["payments"] == 0 or row["revision"] == "1"
                 paid[account] += figures["payments"]
                 closing[account] = figures["closing"]
                 numbers[row["number"][0]].append(row["number"])
                 of = (*account, row["period"])
-                whole = figures["brought_forward"] + payable
+                whole = figures["brought_forward"] + payable - figures["proceeds"]
                 if row["cancels"]:
                     assert whole == -owed.pop(of)
                     assert statement["cancels"]["number"] == row["cancels"]
@@ -297,7 +301,9 @@ class Months(RuleBasedStateMachine):
             assert own == [f"{first}-{number:06d}" for number in range(1, len(own) + 1)]
 
 
-AMOUNT_NAMES = (*("opening", "brought_forward", "commission_exact", "commission", "tax", "payments", "closing"),)
+AMOUNT_NAMES = (
+    *("opening", "brought_forward", "commission_exact", "commission", "tax", "proceeds", "payments", "closing"),
+)
 
 
 class _Mortal(dict[str, bytes]):

@@ -126,6 +126,11 @@ def statement(**changed: Any) -> dict[str, Any]:
             "payments": "116.00",
             "closing": "100.00",
             "lines": 11,
+            "remainders": {"taxes": [], "proceeds": "0"},
+        },
+        "remainders": {
+            "taxes": [{"scheme": "standard", "percent": "20", "base": "-0.0025", "tax": "0.004"}],
+            "proceeds": "0",
         },
         "earlier_months": [{"month": "2026-10", **sums(1, "-45.50", "-4.55", "net")}],
         "days": [

@@ -3,7 +3,7 @@
  * needs nothing of another agency.
  */
 import { get, statementPath } from "../lib/api.js";
-import { product, rounded, same, scaleOf, sum } from "../lib/decimal.js";
+import { compare, difference, product, rounded, same, scaleOf, sum } from "../lib/decimal.js";
 import { timeUtc } from "../lib/format.js";
 import { expect, refuse, step } from "./proving.js";
 import { parseSealed } from "./sealed-json.js";
@@ -23,7 +23,7 @@ export const NOT_PROVEN = [
     + " The command below checks both.",
   "That no line is missing, that none is on another statement, and that the numbers have no gap. This needs all files"
     + " of the marketplace; its auditors can prove it.",
-  "That the balance of the previous statement, the parties and the tax rates are right.",
+  "That the balance and the remainders of the previous statement, the parties and the tax rates are right.",
 ];
 
 /** Yields the steps that prove a statement, and the documents that cancel it and replace it. */
@@ -76,6 +76,7 @@ async function* proofOfDocument(statement, { number, files, cancels, closing }) 
   };
   yield await step(`The commission and the tax of ${number} follow from its lines`, () => checkTax(read, sums));
   yield await step(`The balance of ${number} follows from its figures`, () => checkBalance(read));
+  yield await step(`What rounding leaves to the document after ${number} follows`, () => checkRemainders(read, sums));
 }
 
 function expectSame(what, found, expected) {
@@ -143,13 +144,45 @@ function checkSums(document, { kinds }) {
   return "Sales, voids, refunds, adjustments, payments and the exact commission, to the last decimal";
 }
 
-/** Checks that commission and tax are rounded as the statement says, for each row of tax. */
-function checkTax(document, { taxed }) {
-  const { commission, tax } = document;
-  const halfUp = document.rounding === "half-up";
-  const round = (text) => rounded(text, scaleOf(commission), halfUp);
-  const taxOf = (base, { scheme, percent }) =>
-    round(scheme === "standard" ? product(base, product(percent, "0.01")) : "0");
+const NOTHING = { taxes: [], proceeds: "0" };
+const minus = (text) => product("-1", text);
+const restOf = ({ taxes }, { scheme, percent }) =>
+  taxes.find((row) => row.scheme === scheme && same(row.percent, percent)) ?? { base: "0", tax: "0" };
+
+/** Returns what rounding left up to the document before. */
+const before = ({ previous }) => previous?.remainders ?? NOTHING;
+
+/** Returns the remainders that a document rounds with: a cancellation rounds as the document that it reverses did. */
+function carriedBy({ cancels, previous }) {
+  if (!cancels) return before({ previous });
+  const { taxes, proceeds } = cancels.carried;
+  return {
+    taxes: taxes.map((row) => ({ ...row, base: minus(row.base), tax: minus(row.tax) })), proceeds: minus(proceeds),
+  };
+}
+
+const isNothing = (text) => same(text, "0");
+
+/** Returns a figure and the remainder, rounded as the document says; of 0 it is 0. */
+const roundedIn = ({ commission, rounding }, exact, rest) =>
+  rounded(isNothing(exact) ? exact : sum([exact, rest]), scaleOf(commission), rounding === "half-up");
+
+const taxOn = (base, { scheme, percent }) => (scheme === "standard" ? product(base, product(percent, "0.01")) : "0");
+
+/** Returns a tax less than one unit away from the exact one, as EN 16931 has it, in a currency without decimals. */
+function near(exact, tax) {
+  if (scaleOf(tax)) return tax;
+  const size = (text) => (text.startsWith("-") ? minus(text) : text);
+  const cents = rounded(size(exact), 2, true);
+  const away = (text) => compare(size(difference(text, cents)), "1") >= 0;
+  let found = size(tax);
+  if (!away(found)) return tax;
+  while (away(found)) found = sum([found, compare(found, cents) < 0 ? "1" : "-1"]);
+  return exact.startsWith("-") ? minus(found) : found;
+}
+
+/** Returns the exact base of each row of tax. */
+function basesOf(document, { taxed }) {
   const bases = document.taxes.map(() => []);
   for (const [key, commissions] of taxed) {
     const [day, kind, category] = JSON.parse(key);
@@ -158,23 +191,50 @@ function checkTax(document, { taxed }) {
     if (place < 0) refuse(`No tax is shown for ${[day, kind, category].filter(Boolean).join(", ")}`);
     bases[place].push(...commissions);
   }
+  return bases.map(sum);
+}
+
+/** Checks that commission and tax are rounded as the statement says, for each row of tax. */
+function checkTax(document, sums) {
+  const { commission, tax } = document;
+  const [bases, carried] = [basesOf(document, sums), carriedBy(document)];
   document.taxes.forEach((row, place) => {
-    const base = round(sum(bases[place]));
+    const rest = restOf(carried, row);
+    const base = roundedIn(document, bases[place], rest.base);
+    const exact = taxOn(base, row);
     expectSame(`The base of ${row.note}`, row.base, base);
-    expectSame(`The tax of ${row.note}`, row.tax, taxOf(base, row));
+    expectSame(`The tax of ${row.note}`, row.tax, near(exact, roundedIn(document, exact, rest.tax)));
   });
   expectSame("commission", commission, sum(document.taxes.map((row) => row.base)));
   expectSame("tax", tax, sum(document.taxes.map((row) => row.tax)));
   return document.taxes.map((row) => `${row.note.replace(/\.$/, "")}: ${row.tax} on ${row.base}`).join("; ");
 }
 
-function checkBalance({ opening, brought_forward: brought, previous, collects, ...figures }) {
-  const { net, commission, tax, payable, proceeds, payments, closing } = figures;
-  const minus = (text) => product("-1", text);
+function checkBalance(document) {
+  const { opening, brought_forward: brought, previous, ...figures } = document;
+  const { commission, tax, payable, proceeds, payments, closing } = figures;
   expectSame("opening", opening, sum([previous?.closing ?? "0", brought]));
   expectSame("payable", payable, sum([commission, tax]));
-  const halfUp = figures.rounding === "half-up";
-  expectSame("proceeds", proceeds, collects === "marketplace" ? rounded(net, scaleOf(commission), halfUp) : "0");
+  expectSame("proceeds", proceeds, roundedIn(document, collected(document), carriedBy(document).proceeds));
   expectSame("closing", closing, sum([opening, payable, minus(proceeds), minus(payments)]));
   return `${opening} + ${payable} − ${proceeds} − ${payments} = ${closing}`;
+}
+
+const collected = ({ collects, net }) => (collects === "marketplace" ? net : "0");
+
+/** Checks that the remainders are those before, and what the rounding of each figure leaves. */
+function checkRemainders(document, sums) {
+  const [bases, known, left] = [basesOf(document, sums), before(document), document.remainders];
+  document.taxes.forEach((row, place) => {
+    const [rest, after] = [restOf(known, row), restOf(left, row)];
+    expectSame(`What is left of the base of ${row.note}`, after.base, sum([rest.base, bases[place], minus(row.base)]));
+    expectSame(`What is left of the tax of ${row.note}`, after.tax,
+      sum([rest.tax, taxOn(row.base, row), minus(row.tax)]));
+  });
+  const others = (rows) => rows.filter((one) => !document.taxes.some((row) =>
+    row.scheme === one.scheme && same(row.percent, one.percent)));
+  expect("What is left of other taxes", JSON.stringify(others(left.taxes)), JSON.stringify(others(known.taxes)));
+  const rest = sum([known.proceeds, collected(document), minus(document.proceeds)]);
+  expectSame("What is left of the proceeds", left.proceeds, rest);
+  return "What was exact, less what documents state: the next document of the account adds it before it rounds";
 }

@@ -64,8 +64,8 @@ def plain(value: Decimal) -> str:
     return f"{value:f}"
 
 
-add = _EXACT.add
-"""Returns the exact sum of two decimals."""
+add, subtract = _EXACT.add, _EXACT.subtract
+"""Return the exact sum, the exact difference of two decimals."""
 least, greatest = _EXACT.min, _EXACT.max
 """Return the lower, the higher of two decimals; of equal ones always the same, in either order: 1.0 is above 1.00."""
 
@@ -97,6 +97,11 @@ def part(whole: Decimal, share: Decimal, of: Decimal, decimal_places: int) -> De
         return ZERO
     quotient = _TRUNCATING.divide(_EXACT.multiply(whole, share), of)
     return quotient.quantize(Decimal(1).scaleb(-decimal_places), context=_TRUNCATING)
+
+
+def trimmed(value: Decimal) -> Decimal:
+    """Return the same number without zeros at the end of its decimal places."""
+    return _unsigned_zero(value.normalize(_EXACT))
 
 
 def places(value: Decimal) -> int:

@@ -13,6 +13,7 @@ from quarterhour.proof.compare import Json, differences
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.proof.line_sums import LineSums, Signs
 from quarterhour.proof.period import SealedPeriod, Sources
+from quarterhour.proof.remainders import NOTHING
 from quarterhour.proof.statement import in_base, shown_problems, statement_of
 from quarterhour.reports.lines import read_lines
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, statement_prefix
@@ -29,20 +30,23 @@ class ReleasedDraft:
     """What is released of a draft.
 
     ``revision``: the number of its documents. ``number``, ``document`` and ``issued_on``: of the statement that is not
-    cancelled, the number empty without one. ``cancelled``: the number of the one that was cancelled last.
+    cancelled, the number empty without one. ``carried``: the remainders that it was rounded with, ``None`` if it cannot
+    be read. ``cancelled``: the number of the one that was cancelled last.
     """
 
     revision: int = 0
     number: str = ""
     document: str = ""
     issued_on: str = ""
+    carried: Json | None = None
     cancelled: str = ""
 
-    def after(self, row: Document, issued_on: str) -> "ReleasedDraft":
-        """Return what is released after one more document."""
+    def after(self, row: Document, issued_on: str, right: Json | None) -> "ReleasedDraft":
+        """Return what is released after one more document; ``right``: what that must hold, if it can be read."""
         if row.cancels:
             return ReleasedDraft(row.revision, cancelled=row.cancels)
-        return ReleasedDraft(row.revision, row.number, row.kind, issued_on)
+        carried = (right["previous"]["remainders"] if right["previous"] else NOTHING) if right else None
+        return ReleasedDraft(row.revision, row.number, row.kind, issued_on, carried)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +79,9 @@ class FoundDocument:
     def header(self, document: Json) -> dict[str, Any]:
         """Return the members that follow from the manifests, the list, and the documents before.
 
-        ``document``: what it holds; a date of issue of the document before that is not known is taken from there.
+        ``document``: what it holds. What is not known of a document before, which cannot be read, is taken from there.
         """
         sealed, row, released = self.sealed, self.row, self.released
-        cancels = {"number": released.number, "document": released.document, "issued_on": released.issued_on}
         return {
             "schema": sealed.manifest["schema"],
             "number": self.number,
@@ -92,10 +95,15 @@ class FoundDocument:
             "agency": row.account.agency,
             "currency": row.account.currency,
             "rounding": sealed.manifest["rounding"],
-            "cancels": cancels if row.cancels else None,
+            "cancels": self._cancels_of(document) if row.cancels else None,
             "replaces": None if row.cancels else released.cancelled or None,
             "previous": self._previous_of(document),
         }
+
+    def _cancels_of(self, document: Json) -> dict[str, Any]:
+        released = self.released
+        named = {"number": released.number, "document": released.document, "issued_on": released.issued_on}
+        return {**named, "carried": released.carried or document["cancels"]["carried"]}
 
     def _dispute_until(self) -> str | None:
         days = timedelta(days=self.acceptance_days)
@@ -104,7 +112,9 @@ class FoundDocument:
     def _previous_of(self, document: Json) -> dict[str, Any] | None:
         if self.previous is None:
             return None
-        return {"issued_on": (document["previous"] or {}).get("issued_on"), **self.previous}
+        shown = document["previous"] or {}
+        unknown = {"issued_on": shown.get("issued_on"), "remainders": shown.get("remainders", NOTHING)}
+        return {**unknown, **self.previous}
 
 
 class DocumentVerifier:

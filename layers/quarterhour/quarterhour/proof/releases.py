@@ -250,23 +250,24 @@ class ReleasesVerifier:
         drafts.unlisted.difference_update(row.prefix + name for name in {*_FILES, *row.files} - {LINES})
         released = self._released.get((row.period, account), ReleasedDraft())
         files.report(place, self._problems(row, released, drafts.sealed, release))
-        self._released[row.period, account] = released.after(row, issued_on)
         expected: Json | None = None
         if row.files.keys() - {XML} == _FILES:
             previous = self._previous.get(account)
             days = int(release.manifest["acceptance_days"])
             found = FoundDocument(row, lines, drafts.sealed, released, number, issued_on, days, previous)
             expected = self._documents.verify(found)
+        self._released[row.period, account] = released.after(row, issued_on, expected)
         right = {**cells, "number": number} if expected is None else {name: str(expected[name]) for name in cells}
         files.report(place, differences(cells, right))
-        self._go_on(row, right, {"issued_on": issued_on})
+        remainders = {"remainders": expected["remainders"]} if expected else {}
+        self._go_on(row, right, {"issued_on": issued_on, **remainders})
 
-    def _go_on(self, row: Document, right: Mapping[str, str], issued: Mapping[str, str]) -> None:
+    def _go_on(self, row: Document, right: Mapping[str, str], known: Json) -> None:
         """Keep a document as the next one of its account must show it: with the number that it has.
 
-        ``issued``: its date of issue, empty if the time zone of its period is not known.
+        ``known``: its date of issue and its remainders, as far as they are known.
         """
-        shown = {**{name: right[name] for name in _PREVIOUS}, "number": row.number, **issued}
+        shown = {**{name: right[name] for name in _PREVIOUS}, "number": row.number, **known}
         self._previous[row.account] = {"period": str(row.period), **shown, "lines": int(right["lines"])}
 
     def _problems(

@@ -7,25 +7,30 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
+from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.proof.arithmetic import EXACT, Unit, exact_sum, rounding_of, text_of
 from quarterhour.proof.compare import Json, differences, short
 from quarterhour.proof.line_sums import BROUGHT_FORWARD, KINDS, NAMED, OTHER, PAYMENTS, SOLD, LineSum, LineSums, Signs
+from quarterhour.proof.remainders import NOTHING, RateKey, Rests
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
 from quarterhour.reports.lines import Line
 from quarterhour.statements.document.tax import note_of
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 
 
-def taxes_of(sums: LineSums, shown: Sequence[Json], unit: Unit) -> list[dict[str, Any]]:
+def taxes_of(
+    sums: LineSums, shown: Sequence[Json], unit: Unit, carried: Rests
+) -> tuple[list[dict[str, Any]], dict[RateKey, tuple[Decimal, Decimal]]]:
     """Return the rows of tax, by the scheme and the percentage that the statement shows for each tax point.
 
-    Raises ``ValueError`` if it shows none for a tax point.
+    ``carried``: the remainders that are rounded with them. The second is what the rounding of each row leaves. Raises
+    ``ValueError`` if it shows none for a tax point.
     """
     first = date.fromisoformat(f"{sums.period}-01")
     last_day = (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
-    bases: dict[tuple[str | None, Decimal], Decimal] = {}
-    rows: dict[tuple[str | None, Decimal], dict[str, Any]] = {}
+    bases: dict[RateKey, Decimal] = {}
+    rows: dict[RateKey, dict[str, Any]] = {}
     last: dict[tuple[str, str], tuple[Any, dict[str, str]]] = {}
     for (day, *names), some in sorted(sums.tax_points.items()) or [((last_day.isoformat(), "", ""), LineSum())]:
         kind, category = names
@@ -41,10 +46,17 @@ def taxes_of(sums: LineSums, shown: Sequence[Json], unit: Unit) -> list[dict[str
             named = {name: text for name, text in zip(NAMED, names, strict=True) if text}
             spans.append({"from": day, "to": day, **named})
             last[kind, category] = key, spans[-1]
+    left: dict[RateKey, tuple[Decimal, Decimal]] = {}
     for key, row in rows.items():
-        base = unit.rounded(bases[key])
-        row |= {"base": text_of(base), "tax": text_of(_tax(base, unit, row))}
-    return list(rows.values())
+        of_base, of_tax = carried.of(key)
+        base = _with_rest(bases[key], of_base, unit)
+        exact_tax = Decimal(0)
+        if row["scheme"] == STANDARD:
+            exact_tax = EXACT.multiply(base, Decimal(row["percent"]).scaleb(-2))
+        tax = _near(exact_tax, _with_rest(exact_tax, of_tax, unit), unit)
+        left[key] = EXACT.subtract(bases[key], base), EXACT.subtract(exact_tax, tax)
+        row |= {"base": text_of(base), "tax": text_of(tax)}
+    return list(rows.values()), left
 
 
 def _row_of(taxes: Sequence[Json], day: str, kind: str, category: str) -> Json:
@@ -57,11 +69,21 @@ def _row_of(taxes: Sequence[Json], day: str, kind: str, category: str) -> Json:
     raise ValueError(f"taxes: no row has the tax point {day}{names}")
 
 
-def _tax(commission: Decimal, unit: Unit, row: Json) -> Decimal:
-    """Return the tax on a rounded commission by the scheme and percentage that the statement shows."""
-    if row["scheme"] != STANDARD:
-        return unit.rounded(Decimal(0))
-    return unit.rounded(EXACT.multiply(commission, Decimal(row["percent"]).scaleb(-2)))
+def _with_rest(exact: Decimal, rest: Decimal, unit: Unit) -> Decimal:
+    """Return the rounded sum of a figure and the remainder; of 0 it is 0."""
+    return unit.rounded(exact_sum(exact, rest) if exact else exact)
+
+
+def _near(exact: Decimal, tax: Decimal, unit: Unit) -> Decimal:
+    """Return a tax in whole units that EN 16931 allows: less than one away from the percentage in cents."""
+    if MINOR_DIGITS.get(unit.currency, 0):
+        return tax
+    cents, size = Unit("EUR", "half-up").rounded(abs(exact)), abs(tax)
+    if abs(EXACT.subtract(size, cents)) < 1:
+        return tax
+    while abs(EXACT.subtract(size, cents)) >= 1:
+        size = EXACT.add(size, Decimal(1 if size < cents else -1))
+    return size.copy_sign(exact)
 
 
 def profile_problems(profile: Json, path: str) -> Iterator[str]:
@@ -96,8 +118,12 @@ def statement_of(sums: LineSums, header: Json, base: str, lines_file: Json) -> d
     the figures and the exchange rate of the base currency if ``base`` is empty.
     """
     unit = Unit(header["currency"], rounding_of(header))
-    taxes = taxes_of(sums, header["taxes"], unit)
-    amounts = _amounts(sums, header, taxes, unit)
+    previous, cancels = header["previous"], header["cancels"]
+    rests = Rests(previous["remainders"] if previous else NOTHING)
+    carried = Rests(cancels["carried"], -1) if cancels else rests
+    taxes, left = taxes_of(sums, header["taxes"], unit, carried)
+    amounts = _amounts(sums, header, taxes, unit, carried)
+    rests.add(left, EXACT.subtract(amounts["net"], amounts["proceeds"]) if _is_collected(header) else Decimal(0))
     orders = [] if header["cancels"] else _orders(sums)
     return {
         **{name: header[name] for name in _HEADER},
@@ -106,6 +132,7 @@ def statement_of(sums: LineSums, header: Json, base: str, lines_file: Json) -> d
         "rounding": rounding_of(header),
         "taxes": taxes,
         "tax_in": _tax_in(sums, header, base, amounts, taxes),
+        "remainders": rests.shown(),
         "earlier_months": _earlier_months(sums),
         **{name: text_of(value) for name, value in amounts.items()},
         "lines": sums.lines,
@@ -207,7 +234,7 @@ def in_base(sums: Json, header: Json, base: str, signs: Signs) -> tuple[Json | N
     return in_base_, {"currency": base, "exchange_rate": units, **published}
 
 
-def _amounts(sums: LineSums, header: Json, taxes: Sequence[Json], unit: Unit) -> dict[str, Decimal]:
+def _amounts(sums: LineSums, header: Json, taxes: Sequence[Json], unit: Unit, carried: Rests) -> dict[str, Decimal]:
     """Return the amounts of a statement by name, in the order in which it shows them."""
     sold = {name: sums.kinds[name].value for name in SOLD.values()}
     net = exact_sum(*sold.values())
@@ -217,7 +244,7 @@ def _amounts(sums: LineSums, header: Json, taxes: Sequence[Json], unit: Unit) ->
     brought_forward = sums.kinds[BROUGHT_FORWARD].commission
     opening = exact_sum(Decimal(previous["closing"]) if previous else Decimal(0), brought_forward)
     payments = sums.kinds[PAYMENTS].value
-    proceeds = unit.rounded(net if _is_collected(header) else Decimal(0))
+    proceeds = _with_rest(net if _is_collected(header) else Decimal(0), carried.proceeds, unit)
     return {
         "opening": opening,
         "brought_forward": brought_forward,

@@ -15,6 +15,7 @@ from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.lines import escape_formula, unescape_formula
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML, statement_prefix
 from quarterhour.statements.parties import NO_VERSIONS, PartyVersions
+from quarterhour.statements.remainders import NOTHING, Remainders
 
 STATEMENT_DOCUMENT: Final = "statement"
 CREDIT_NOTE: Final = "credit_note"
@@ -64,7 +65,8 @@ class Document:
     by the names in ``FIGURES``. ``files``: by file name.
 
     The list of a release, which names its files, holds none of what follows: ``release`` is its number, and
-    ``planned_at`` its instant. ``silence_at``: when silence accepts the document, the end of the day
+    ``planned_at`` its instant. ``carried``: what it takes up of roundings before; ``remainders``: what rounding leaves
+    for the next document of the account. ``silence_at``: when silence accepts the document, the end of the day
     ``dispute_until``; ``None`` for never. ``parties``: the versions that it shows.
     """
 
@@ -85,6 +87,8 @@ class Document:
     dispute_until: date | None = None
     silence_at: str | None = None
     parties: PartyVersions = NO_VERSIONS
+    carried: Remainders = NOTHING
+    remainders: Remainders = NOTHING
 
     @property
     def prefix(self) -> str:
@@ -110,8 +114,13 @@ class Document:
 
     @property
     def reference(self) -> dict[str, str]:
-        """What the document that cancels it shows of it."""
+        """What later documents show of it."""
         return {"number": self.number, "document": self.kind, "issued_on": self.issued_on.isoformat()}
+
+    @property
+    def reversal(self) -> dict[str, Any]:
+        """What the document that cancels it shows of it; ``carried`` makes it round the same way."""
+        return {**self.reference, "carried": self.carried.as_dict()}
 
     def as_row(self) -> list[str]:
         """Return the cells of the document's row; those of a file that it does not have are empty."""
@@ -173,6 +182,8 @@ class Document:
             **dates,
             "silence_at": self.silence_at,
             "parties": list(self.parties),
+            "carried": self.carried.as_dict(),
+            "remainders": self.remainders.as_dict(),
         }
 
     @classmethod
@@ -197,6 +208,8 @@ class Document:
             dispute_until,
             values.get("silence_at"),
             PartyVersions.of(values["parties"]),
+            Remainders.of(values["carried"]),
+            Remainders.of(values["remainders"]),
         )
 
 

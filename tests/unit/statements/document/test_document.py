@@ -21,6 +21,7 @@ from quarterhour.statements.drafts.figures import AccountSums, BaseFigures, Kind
 from quarterhour.statements.listing import STATEMENT_DOCUMENT, SealedObject
 from quarterhour.statements.parties import Parties
 from quarterhour.statements.plan import StatementSettings
+from quarterhour.statements.remainders import NOTHING
 from tests.support.statement_plans import NOVEMBER, PLANNED_AT, plan
 
 STANDARD_21, REVERSE = TaxProfile(STANDARD, Decimal(21)), TaxProfile(REVERSE_CHARGE)
@@ -85,7 +86,7 @@ def test_a_tax_point_without_a_profile_is_taxed_at_nothing() -> None:
 
 def test_a_cancellation_and_a_new_statement_name_the_statement_before_them() -> None:
     taxed = statement(lambda _: STANDARD_21, "2026-11-10")
-    cancelled = {"number": "S-000001", "document": "statement", "issued_on": "2026-12-04"}
+    cancelled = {"number": "S-000001", "document": "statement", "issued_on": "2026-12-04", "carried": NOTHING.as_dict()}
     reversed_ = replace(taxed, number="C-000001", kind="credit_note", sums=taxed.sums.reversed(), cancels=cancelled)
     shown = document(reversed_)
     assert (shown["cancels"], shown["replaces"], shown["due_on"]) == (cancelled, None, None)

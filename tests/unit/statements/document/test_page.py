@@ -209,6 +209,19 @@ def test_every_figure_is_one_of_the_document() -> None:
     assert figures <= known
 
 
+def test_the_page_shows_what_rounding_left_before_and_what_it_leaves() -> None:
+    rows = shown().rows
+    assert ["Figure", "From the last document (GBP)", "To the next document (GBP)"] in rows
+    assert ["VAT 20 %: Taxable amount", "0.00", "−0.0025"] in rows  # noqa: RUF001 - a minus
+    assert ["VAT 20 %: VAT amount", "0.00", "0.004"] in rows
+    before = {"taxes": [{"scheme": "reverse_charge", "percent": "0", "base": "0.003", "tax": "0"}], "proceeds": "0.001"}
+    nothing = {"taxes": [], "proceeds": "0"}
+    page = shown(previous={**statement()["previous"], "remainders": before}, remainders=nothing)
+    assert ["VAT 0 %, reverse charge: Taxable amount", "0.003", "0.00"] in page.rows
+    assert ["Net sales received for you", "0.001", "0.00"] in page.rows
+    assert "Rounding differences" not in shown(remainders=nothing).text
+
+
 @pytest.mark.parametrize(("rounding", "commission"), [("half-even", "1.02"), ("half-up", "1.03")])
 def test_every_table_rounds_as_the_document_does(rounding: str, commission: str) -> None:
     """One sale of 10.25 with a commission of 1.025: by kind, day, terms and order, and in total."""

@@ -18,6 +18,7 @@ from quarterhour.statements.listing import Document
 from quarterhour.statements.previews.balance import (
     Balance,
     Billed,
+    Carried,
     OpenPeriod,
     Preview,
     not_drafted,
@@ -75,7 +76,7 @@ def balance(found: Billed, counted: Totals, collects: str = "agency", percent: i
     """Return the balance of an account in GBP whose only open period has what is counted and not billed."""
     month = OpenPeriod(date(2026, 12, 31), counted - found.charged, collects)
     profile = TaxProfile(STANDARD, Decimal(percent))
-    return Balance.of(found.closing, previews([month], found.closing, "GBP", lambda _: profile))
+    return Balance.of(found.closing, previews([month], found.ends, "GBP", lambda _: profile))
 
 
 def test_before_the_first_statement_everything_is_unbilled() -> None:
@@ -164,7 +165,7 @@ def test_a_balance_is_the_closing_balance_of_the_last_preview(
         OpenPeriod(date(2026, 12, 31), totals(str(one), str(paid), str(gross)), collects)
         for (one, paid, gross), collects in zip(lines, ["agency", "marketplace"] * 3, strict=False)
     ]
-    found = list(previews(months, closing, "GBP", lambda _: VAT))
+    found = list(previews(months, Carried(closing), "GBP", lambda _: VAT))
     assert Balance.of(closing, found).amount == found[-1].amounts.closing
 
 
@@ -177,7 +178,7 @@ def test_periods_of_before_the_first_one_get_no_statements() -> None:
 def preview(months: list[Totals], closing: str, currency: str, profile: TaxProfile | None) -> Amounts:
     """Return the amounts of the last of some months."""
     dated = [OpenPeriod(date(2026, 9 + index, 30), month) for index, month in enumerate(months)]
-    *_, last = previews(dated, Decimal(closing), currency, lambda _: profile)
+    *_, last = previews(dated, Carried(Decimal(closing)), currency, lambda _: profile)
     return last.amounts
 
 
@@ -189,7 +190,7 @@ def test_a_preview_rounds_and_taxes_as_the_statement_will() -> None:
 
 def test_a_preview_rounds_half_up_where_statements_do() -> None:
     months = [OpenPeriod(date(2026, 9, 30), totals("1.025"))]
-    (found,) = previews(months, money.ZERO, "GBP", lambda _: VAT, money.Rounding.HALF_UP)
+    (found,) = previews(months, Carried(), "GBP", lambda _: VAT, money.Rounding.HALF_UP)
     assert (found.amounts.commission, found.amounts.tax) == (Decimal("1.03"), Decimal("0.21"))
 
 
@@ -206,7 +207,7 @@ def test_each_previewed_period_passes_its_closing_balance_on() -> None:
 def test_each_previewed_period_is_taxed_by_the_profile_of_its_own_date() -> None:
     profiles = {date(2026, 10, 31): VAT, date(2026, 11, 20): TaxProfile(EXEMPT)}
     months = [OpenPeriod(day, totals("10")) for day in profiles]
-    october, november = previews(months, money.ZERO, "GBP", profiles.get)
+    october, november = previews(months, Carried(), "GBP", profiles.get)
     assert (october.amounts.tax, november.amounts.tax) == (Decimal("2.00"), Decimal("0.00"))
     assert [row.scheme for row in november.taxes] == ["exempt"]
 
@@ -214,7 +215,7 @@ def test_each_previewed_period_is_taxed_by_the_profile_of_its_own_date() -> None
 def test_a_preview_of_an_agency_whose_sales_the_marketplace_collects_takes_them_from_what_it_owes() -> None:
     sold = totals("10.0005", "-50", "120.005", "-20")
     months = [OpenPeriod(date(2026, 10, 31), sold, "marketplace"), OpenPeriod(date(2026, 11, 20), sold)]
-    first, second = previews(months, Decimal("5.00"), "EUR", lambda _: VAT)
+    first, second = previews(months, Carried(Decimal("5.00")), "EUR", lambda _: VAT)
     assert (first.amounts.commission, first.amounts.tax) == (Decimal("10.00"), Decimal("2.00"))
     assert (str(first.amounts.proceeds), first.amounts.closing) == ("100.00", Decimal("-33.00"))  # 100.005, half even
     assert (str(second.amounts.proceeds), second.amounts.closing) == ("0.00", Decimal("29.00"))

@@ -115,7 +115,8 @@ def test_what_is_a_credit_note_depends_on_the_rounding_and_the_currency() -> Non
 def test_a_cancellation_reverses_the_kind_of_its_document_and_comes_before_new_statements() -> None:
     cancelled = draft_item("42", "2026-10", CANCELLING, revision=1, number="S-000001")
     (entry,) = entries(draft_item("42", "2026-11", RELEASING), cancelled, of_42=STATEMENT)
-    cancels = {"number": "S-000001", "document": "statement", "issued_on": "2026-11-04"}
+    carried = {"taxes": [], "proceeds": "0"}
+    cancels = {"number": "S-000001", "document": "statement", "issued_on": "2026-11-04", "carried": carried}
     of_cancelled, of_new = PartyVersions(3, 7), PartyVersions(1, 2)
     assert entry.documents == [
         PlannedDocument(OCTOBER, "C-000001", "credit_note", "d" * 64, 2, of_cancelled, cancels),

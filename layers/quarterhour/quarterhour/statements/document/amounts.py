@@ -1,14 +1,25 @@
 """The amounts of a statement, pure: what is owed for the sums of an account's lines."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Self
+from typing import Final, NamedTuple, Self
 
 from quarterhour.model import money
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour.statements.document.tax import TaxRow, base_and_tax
 from quarterhour.statements.drafts.figures import AccountSums
+from quarterhour.statements.remainders import rounded_with
+
+
+class Proceeds(NamedTuple):
+    """What the marketplace owes an agency for its net, rounded once; ``rest``: what the rounding leaves."""
+
+    amount: Decimal = money.ZERO
+    rest: Decimal = money.ZERO
+
+
+NO_PROCEEDS: Final = Proceeds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +56,11 @@ class Amounts:
         sums: AccountSums,
         previous_closing: Decimal,
         taxes: Iterable[TaxRow],
-        proceeds_of: Callable[[Decimal], Decimal] = lambda _: money.ZERO,
+        collected: Proceeds = NO_PROCEEDS,
     ) -> Self:
         """Return the amounts of an account's sums after a closing balance.
 
-        ``taxes``: on what the sums charge. ``proceeds_of`` returns the proceeds of a net.
+        ``taxes``: on what the sums charge. ``collected``: the proceeds of their net.
         """
         commission, tax = base_and_tax(taxes)
         return cls(
@@ -60,10 +71,14 @@ class Amounts:
             commission,
             tax,
             sums.payments,
-            proceeds_of(sums.net),
+            collected.amount,
         )
 
 
-def proceeds(net: Decimal, collects: str, currency: str, rounding: money.Rounding) -> Decimal:
-    """Return what the marketplace owes an agency for its net, rounded once; 0 if the agency collects it itself."""
-    return money.on_statement(net if collects == BY_MARKETPLACE else money.ZERO, currency, rounding)
+def proceeds(
+    net: Decimal, collects: str, currency: str, rounding: money.Rounding, carried: Decimal = money.ZERO
+) -> Proceeds:
+    """Return the proceeds of a net; 0 if the agency collects it itself. ``carried``: what rounding left before."""
+    own = net if collects == BY_MARKETPLACE else money.ZERO
+    amount = rounded_with(own, carried, currency, rounding)
+    return Proceeds(amount, money.subtract(own, amount))

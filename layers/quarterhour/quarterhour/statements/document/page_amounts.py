@@ -21,6 +21,7 @@ class AmountsPart(PagePart):
         """Yield the sections of the part."""
         yield self._summary()
         yield self._taxes()
+        yield self._remainders()
 
     def _summary(self) -> Html:
         document, words = self._of, self._in
@@ -95,6 +96,28 @@ class AmountsPart(PagePart):
         texts, figures = [words["tax"], words["tax_points"]], self._heads("tax_base", "tax_amount")
         return section(title, table(title, texts, figures, rows), paragraph(words.html("tax_note")))
 
+    def _remainders(self) -> Html:
+        """Return what rounding left before the document, and what it leaves to the next one."""
+        document, words, before = self._of, self._in, self._of["previous"]
+        both = [_by_figure(one["remainders"]) if one else {} for one in (before, document)]
+        rows = [
+            Row([escaped(self._remainder_name(figure))], [self._exact(some.get(figure, "0")) for some in both])
+            for figure in dict.fromkeys(figure for some in both for figure in some)
+        ]
+        if not rows:
+            return NOTHING
+        title = words["remainders"]
+        heads = self._heads("remainder_from", "remainder_to")
+        return section(title, table(title, [words["figure"]], heads, rows), paragraph(words.html("remainders_note")))
+
+    def _remainder_name(self, figure: tuple[str, str | None, str]) -> str:
+        """Return the name of a figure that was rounded."""
+        name_, scheme, percent = figure
+        if name_ == "proceeds":
+            return self._in["proceeds"]
+        of_tax = self._tax_name({"scheme": scheme, "percent": percent})
+        return f"{of_tax}: {self._in['tax_base' if name_ == 'base' else 'tax_amount']}"
+
     def _exchange_rate(self, issued: StatementContent) -> Html:
         """Return the issuer's currency with the exchange rate to it, who published that, and since which day it holds.
 
@@ -117,3 +140,12 @@ class AmountsPart(PagePart):
     def _span(self, one: StatementContent) -> Html:
         named = (name(one[key]) for key in ("kind", "category") if key in one)
         return Html(", ".join([short(self._in.span(one["from"], one["to"])), *named]))
+
+
+def _by_figure(remainders: StatementContent) -> dict[tuple[str, str | None, str], str]:
+    """Return the remainders that are not 0 by what they are of: the name of a figure, a scheme and a percentage."""
+    found = {
+        (name, row["scheme"], row["percent"]): row[name] for row in remainders["taxes"] for name in ("base", "tax")
+    }
+    found["proceeds", None, ""] = remainders["proceeds"]
+    return {figure: amount for figure, amount in found.items() if Decimal(amount)}

@@ -15,7 +15,7 @@ from quarterhour.model.periods import day_in, start_of, time_zone
 from quarterhour.model.schema import SCHEMA
 from quarterhour.registry.agencies.agency import BY_AGENCY, DEFAULT_LANGUAGE, Agency, TaxProfile
 from quarterhour.registry.owner import PAYMENT_DAYS
-from quarterhour.statements.document.amounts import Amounts, proceeds
+from quarterhour.statements.document.amounts import Amounts, Proceeds, proceeds
 from quarterhour.statements.document.issuer_currency import in_issuer_currency
 from quarterhour.statements.document.tax import Taxable, TaxNames, TaxRow, taxed
 from quarterhour.statements.drafts.figures import (
@@ -30,6 +30,7 @@ from quarterhour.statements.keys import LINES
 from quarterhour.statements.listing import Document, SealedObject
 from quarterhour.statements.parties import Parties
 from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.remainders import NOTHING, Remainders
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class Statement:
     """What a document states: the sums of an account for a period, for these parties.
 
     ``plan``: that of the run that made the draft. ``at``: when the document is made, ISO 8601. ``previous``: the
-    account's last document. ``kind``: ``statement`` or ``credit_note``. ``cancels``: what the document shows of the one
-    that it reverses whole. ``replaces``: the number of the cancelled statement of the same lines. ``acceptance_days``:
-    after which silence accepts it; 0 for never.
+    account's last document, and ``before`` what rounding has left up to it. ``kind``: ``statement`` or ``credit_note``.
+    ``cancels``: what the document shows of the one that it reverses whole. ``replaces``: the number of the cancelled
+    statement of the same lines. ``acceptance_days``: after which silence accepts it; 0 for never.
 
     ``named``: the commissions of its lines by what decides their tax. Only a statement whose tax profiles name kinds or
     categories needs it, as the sums of a day know neither.
@@ -53,10 +54,11 @@ class Statement:
     previous: Document | None = None
     number: str = ""
     kind: str = ""
-    cancels: Mapping[str, str] | None = None
+    cancels: Mapping[str, Any] | None = None
     replaces: str | None = None
     acceptance_days: int = 0
     named: Mapping[Taxable, Decimal] | None = None
+    before: Remainders = NOTHING
 
     # ------------------------------------------------------------ what is owed
 
@@ -69,6 +71,16 @@ class Statement:
         return self.parties.profile_at(start_of(day, time_zone(self.plan.zone)))
 
     @cached_property
+    def carried(self) -> Remainders:
+        """The remainders that its figures take up. A cancellation rounds as the document that it reverses did."""
+        return Remainders.of(self.cancels["carried"]).negated() if self.cancels else self.before
+
+    @cached_property
+    def remainders(self) -> Remainders:
+        """What rounding leaves for the next document."""
+        return self.before.after(((row.rate, row.rest) for row in self.taxes), self._proceeds.rest)
+
+    @cached_property
     def taxes(self) -> list[TaxRow]:
         """The tax on what is charged, by scheme and percentage; of nothing, by the profile at the end of the period."""
         commissions = self.named
@@ -78,7 +90,7 @@ class Statement:
             points = self.sums.tax_points
             commissions = {Taxable(date.fromisoformat(day)): some.commission for day, some in points.items()}
         commissions = commissions or {Taxable(self.plan.period.last_day): money.ZERO}
-        return taxed(commissions, self.account.currency, self._profile_on, self.plan.rounding)
+        return taxed(commissions, self.account.currency, self._profile_on, self.plan.rounding, self.carried)
 
     @property
     def collects(self) -> str:
@@ -87,11 +99,15 @@ class Statement:
         return agency.collects if agency else BY_AGENCY
 
     @cached_property
+    def _proceeds(self) -> Proceeds:
+        currency, rounding = self.account.currency, self.plan.rounding
+        return proceeds(self.sums.net, self.collects, currency, rounding, self.carried.proceeds)
+
+    @cached_property
     def amounts(self) -> Amounts:
         """What is owed."""
         opening = self.previous.closing if self.previous else money.ZERO
-        currency, rounding = self.account.currency, self.plan.rounding
-        return Amounts.of(self.sums, opening, self.taxes, lambda net: proceeds(net, self.collects, currency, rounding))
+        return Amounts.of(self.sums, opening, self.taxes, self._proceeds)
 
     @cached_property
     def shown_amounts(self) -> dict[str, Decimal]:
@@ -168,6 +184,7 @@ class Statement:
             "taxes": [row.as_dict() for row in self.taxes],
             "tax_in": self._tax_in(),
             "collects": self.collects,
+            "remainders": self.remainders.as_dict(),
             **{name: money.plain(value) for name, value in self.shown_amounts.items()},
             "lines": sums.lines,
             "prior_period_lines": sums.prior_period_lines,
@@ -230,6 +247,7 @@ def _previous(before: Document | None) -> dict[str, Any] | None:
         **before.reference,
         **{name: money.plain(before.figures[name]) for name in names},
         "lines": before.lines,
+        "remainders": before.remainders.as_dict(),
     }
 
 

@@ -1,5 +1,6 @@
 """Tax, pure: what a statement charges by tax point, taxed by the profiles that are valid then."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from quarterhour.model import money
 from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile
+from quarterhour.statements.remainders import NOTHING, Rate, Remainder, Remainders, rounded_with
 
 if TYPE_CHECKING:
     from quarterhour.statements import api
@@ -21,6 +23,8 @@ _NOTES: Final = {
 }
 _UNKNOWN: Final = "No tax profile."
 _PERCENT: Final = Decimal("0.01")
+_CENTS: Final = "EUR"
+"""A currency of two decimals."""
 
 ProfileAt = Callable[[date], TaxProfile | None]
 """Returns the tax profile of a tax point; ``None`` without one."""
@@ -72,7 +76,7 @@ class TaxRow(NamedTuple):
     """The tax of all that has one scheme and percentage. Base and tax are rounded once.
 
     ``scheme`` is ``None`` for the tax points without a tax profile. Within a span, no tax point of its kind and
-    category is in another row.
+    category is in another row. ``rest``: what the rounding of this row leaves.
     """
 
     scheme: str | None
@@ -80,6 +84,12 @@ class TaxRow(NamedTuple):
     base: Decimal
     tax: Decimal
     tax_points: tuple[TaxSpan, ...]
+    rest: Remainder = Remainder()
+
+    @property
+    def rate(self) -> Rate:
+        """Its scheme and percentage."""
+        return self.scheme, self.percent
 
     def as_dict(self) -> "api.TaxRow":
         """Return the row as a statement shows it."""
@@ -105,17 +115,19 @@ def taxed(
     currency: str,
     profile_at: ProfileAt,
     rounding: money.Rounding = money.Rounding.HALF_EVEN,
+    carried: Remainders = NOTHING,
 ) -> list[TaxRow]:
     """Return the tax on exact commissions: a row for each scheme and percentage, by first tax point.
 
-    The base of a row is rounded once; its tax is a percentage of that base, rounded the same way.
+    The base of a row is rounded once; its tax is a percentage of that base, rounded the same way. ``carried``: what
+    the documents before have left by rounding, which is added to both before.
     """
-    sums: dict[_Rate, Decimal] = {}
-    spans: dict[_Rate, list[TaxSpan]] = defaultdict(list)
-    open_spans: dict[tuple[str, str], tuple[_Rate, int]] = {}  # by kind and category: where the last span is
+    sums: dict[Rate, Decimal] = {}
+    spans: dict[Rate, list[TaxSpan]] = defaultdict(list)
+    open_spans: dict[tuple[str, str], tuple[Rate, int]] = {}  # by kind and category: where the last span is
     for one in sorted(commissions):
         profile = profile_at(one.tax_point)
-        rate: _Rate = profile.rate_of(one.kind, one.category) if profile else _NONE
+        rate: Rate = profile.rate_of(one.kind, one.category) if profile else _NONE
         sums[rate] = money.add(sums.get(rate, money.ZERO), commissions[one])
         of_row, name = spans[rate], (one.kind, one.category)
         before, index = open_spans.get(name, (None, 0))
@@ -125,21 +137,32 @@ def taxed(
             open_spans[name] = rate, len(of_row)
             of_row.append(TaxSpan(one.tax_point, one.tax_point, *name))
 
-    def rounded(amount: Decimal) -> Decimal:
-        return money.on_statement(amount, currency, rounding)
+    rows: list[TaxRow] = []
+    for rate, exact in sums.items():
+        (scheme, percent), left = rate, carried.of_rate(rate)
+        base = rounded_with(exact, left.base, currency, rounding)
+        exact_tax = money.multiply(base, money.multiply(percent, _PERCENT)) if scheme == STANDARD else money.ZERO
+        tax = _near(exact_tax, rounded_with(exact_tax, left.tax, currency, rounding), currency)
+        rest = Remainder(money.subtract(exact, base), money.subtract(exact_tax, tax))
+        rows.append(TaxRow(scheme, percent, base, tax, tuple(spans[rate]), rest))
+    return rows
 
-    return [_row(rate, rounded(sums[rate]), of_row, rounded) for rate, of_row in spans.items()]
+
+_NONE: Final[Rate] = (None, money.ZERO)
 
 
-_Rate = tuple[str | None, Decimal]
-"""Scheme and percentage."""
-_NONE: Final[_Rate] = (None, money.ZERO)
+def _near(exact: Decimal, tax: Decimal, currency: str) -> Decimal:
+    """Return a tax that is less than one unit of the currency away from the percentage of its base.
 
-
-def _row(rate: _Rate, base: Decimal, spans: list[TaxSpan], rounded: Callable[[Decimal], Decimal]) -> TaxRow:
-    scheme, percent = rate
-    exact = money.multiply(base, money.multiply(percent, _PERCENT)) if scheme == STANDARD else money.ZERO
-    return TaxRow(scheme, percent, base, rounded(exact), tuple(spans))
+    EN 16931 allows no more (BR-CO-17, which rounds the percentage to cents). Only where a currency has no decimals can
+    a remainder lead further away.
+    """
+    cents = money.on_statement(exact.copy_abs(), _CENTS, money.Rounding.HALF_UP)
+    difference = money.subtract(tax.copy_abs(), cents)
+    if money.minor_digits(currency) or abs(difference) < 1:
+        return tax
+    nearer = Decimal(math.ceil(cents) if difference > 0 else math.floor(cents))
+    return nearer.copy_sign(exact) if nearer else nearer
 
 
 def base_and_tax(rows: Iterable[TaxRow]) -> tuple[Decimal, Decimal]:

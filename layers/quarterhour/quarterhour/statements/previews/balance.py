@@ -16,6 +16,14 @@ from quarterhour.statements.document.tax import ProfileAt, Taxable, TaxRow, base
 from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.drafts.figures import SOLD, AccountSums
 from quarterhour.statements.listing import Document, documents_of
+from quarterhour.statements.remainders import NOTHING, Remainders
+
+
+class Carried(NamedTuple):
+    """What a document carries to the next one of its account: its closing balance, and what rounding has left."""
+
+    closing: Decimal = money.ZERO
+    remainders: Remainders = NOTHING
 
 
 class Billed(NamedTuple):
@@ -35,6 +43,11 @@ class Billed(NamedTuple):
     def closing(self) -> Decimal:
         """The closing balance of the last document."""
         return self.last.closing if self.last else money.ZERO
+
+    @property
+    def ends(self) -> "Carried":
+        """What the last document carries to the next one."""
+        return Carried(self.closing, self.last.remainders if self.last else NOTHING)
 
     @classmethod
     def of(cls, statements: Iterable[Mapping[str, Any]], last: Mapping[str, Any] | None, at: datetime) -> Self:
@@ -155,29 +168,41 @@ class OpenPeriod(NamedTuple):
 
 
 class Preview(NamedTuple):
-    """What a statement would be if its period ended now. ``totals``: those of the period so far."""
+    """What a statement would be if its period ended now.
+
+    ``totals``: those of the period so far. ``remainders``: what rounding leaves for the next statement.
+    """
 
     totals: Totals
     amounts: Amounts
     taxes: list[TaxRow]
+    remainders: Remainders = NOTHING
+
+    @property
+    def ends(self) -> Carried:
+        """What it carries to the next statement."""
+        return Carried(self.amounts.closing, self.remainders)
 
 
 def previews(
     periods: Iterable[OpenPeriod],
-    closing: Decimal,
+    carried: Carried,
     currency: str,
     profile_at: ProfileAt,
     rounding: money.Rounding = money.Rounding.HALF_EVEN,
 ) -> Iterator[Preview]:
     """Yield the previews of periods that follow the last draft without a gap.
 
-    Each is taxed by one day, as counters know no tax points, kinds or categories.
-    ``closing``: the closing balance before them. Each period's closing balance is the next one's opening balance.
+    Each is taxed by one day, as counters know no tax points, kinds or categories. ``carried``: from what is before
+    them. Each period's closing balance is the next one's opening balance.
     """
     for day, totals, collects in periods:
-        taxes = taxed({Taxable(day): totals.commission}, currency, profile_at, rounding)
+        (closing, before), net = carried, totals.net
+        taxes = taxed({Taxable(day): totals.commission}, currency, profile_at, rounding, before)
         commission, tax = base_and_tax(taxes)
-        of_net = proceeds(totals.net, collects, currency, rounding)
-        amounts = Amounts(closing, money.ZERO, totals.net, totals.commission, commission, tax, totals.payments, of_net)
-        closing = amounts.closing
-        yield Preview(totals, amounts, taxes)
+        got = proceeds(net, collects, currency, rounding, before.proceeds)
+        amounts = Amounts(closing, money.ZERO, net, totals.commission, commission, tax, totals.payments, got.amount)
+        remainders = before.after(((row.rate, row.rest) for row in taxes), got.rest)
+        found = Preview(totals, amounts, taxes, remainders)
+        carried = found.ends
+        yield found

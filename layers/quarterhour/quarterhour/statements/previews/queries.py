@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
@@ -29,6 +28,7 @@ from quarterhour.statements.plan import Progress, months
 from quarterhour.statements.previews.balance import (
     Balance,
     Billed,
+    Carried,
     OpenPeriod,
     Preview,
     charged_by_draft,
@@ -94,7 +94,7 @@ class PreviewQueries:
             begins = progress.first_period or first
             raise NotFoundError(f"there are no statements of {period}: they begin with {begins}")
         found = self._open_previews(account, period, progress, billed, drafts)
-        totals, amounts, taxes = found[-1]
+        totals, amounts, taxes, _ = found[-1]
         return {
             "period": str(period),
             "agency": account.agency,
@@ -121,15 +121,15 @@ class PreviewQueries:
         self, account: Account, last: Period, progress: Progress, billed: Billed, drafts: Mapping[Period, DraftItem]
     ) -> list[Preview]:
         """Return the previews of an account from its last document to a period: of drafts, then of open periods."""
-        now, closing = clock.now(), billed.closing
+        now, carried = clock.now(), billed.ends
         found: list[Preview] = []
         for one in sorted(drafted for drafted in drafts if drafted <= last):
-            found.append(self._preview_of_draft(drafts[one], closing, now))
-            closing = found[-1].amounts.closing
+            found.append(self._preview_of_draft(drafts[one], carried, now))
+            carried = found[-1].ends
         first = self.statements.next_period(progress, now)
         if last >= first:
             drafted = billed.charged + total(map(charged_by_draft, drafts.values()))
-            found += self._previews(account, (first, last), progress, drafted, closing)
+            found += self._previews(account, (first, last), progress, drafted, carried)
         return found
 
     def _drafts_without_statement(
@@ -140,21 +140,22 @@ class PreviewQueries:
         items = self._entities.get_many([draft_key(one, account) for one in periods])
         return {one.period: one for one in map(DraftItem.of, items)}
 
-    def _preview_of_draft(self, item: DraftItem, closing: Decimal, now: datetime) -> Preview:
-        """Return the preview of a period with a draft; ``closing``: the closing balance before it."""
+    def _preview_of_draft(self, item: DraftItem, carried: Carried, now: datetime) -> Preview:
+        """Return the preview of a period with a draft; ``carried``: from what is before it."""
         plan_of = partial(plan_of_period, self._entities)
         unreleased = UnreleasedStatements(self._entities, self.statements.files, plan_of)
-        _, statement = unreleased.read(item.period, item.account, now, is_reissued=item.revision > 0)
-        amounts = replace(statement.amounts, opening=money.add(closing, statement.amounts.opening))
-        return Preview(totals_of(statement.sums), amounts, statement.taxes)
+        _, found = unreleased.read(item.period, item.account, now, is_reissued=item.revision > 0)
+        statement = replace(found, before=carried.remainders)
+        amounts = replace(statement.amounts, opening=money.add(carried.closing, statement.amounts.opening))
+        return Preview(totals_of(statement.sums), amounts, statement.taxes, statement.remainders)
 
     def _previews(
-        self, account: Account, bounds: tuple[Period, Period], progress: Progress, drafted: Totals, closing: Decimal
+        self, account: Account, bounds: tuple[Period, Period], progress: Progress, drafted: Totals, carried: Carried
     ) -> Iterator[Preview]:
         """Yield the previews of the periods without drafts, from the first one to another.
 
-        ``drafted``: what the drafts and the statements of the periods before charge. ``closing``: the closing balance
-        before the first one.
+        ``drafted``: what the drafts and the statements of the periods before charge. ``carried``: from what is before
+        the first one.
         """
         first, last = bounds
         now = clock.now()
@@ -173,7 +174,7 @@ class PreviewQueries:
             )
             for one in months(first, last)
         ]
-        return previews(periods, closing, account.currency, self._profile_on(agency_at), self._rounding)
+        return previews(periods, carried, account.currency, self._profile_on(agency_at), self._rounding)
 
     def _agency_at(self, account: Account) -> AgencyAt:
         return PartyReader(self._entities).agency(account.agency, ALWAYS[1])
@@ -206,7 +207,7 @@ class PreviewQueries:
             day = self._calendar.day_of(as_of - _INSTANT)
             period = OpenPeriod(day, unbilled, _collects(agency_at(as_of)))
             profile_on = self._profile_on(agency_at)
-            found = list(previews([period], billed.closing, account.currency, profile_on, self._rounding))
+            found = list(previews([period], billed.ends, account.currency, profile_on, self._rounding))
         else:
             progress = self.statements.progress()
             billed = self._billed(account, progress, now)

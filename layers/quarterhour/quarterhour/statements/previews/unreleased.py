@@ -15,6 +15,7 @@ from quarterhour.statements.drafts.draft import Draft
 from quarterhour.statements.keys import DRAFT, statement_prefix
 from quarterhour.statements.listing import Document
 from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.remainders import NOTHING
 from quarterhour.statements.store import PartyReader
 
 
@@ -44,7 +45,8 @@ class UnreleasedStatements:
         plan = self.plan_of(period)
         (parties,) = PartyReader(self.entities).parties([account], plan.parties_at, now)
         sums = draft.sums.reissued() if is_reissued else draft.sums
-        statement = Statement(plan, account, sums, parties, iso_millis(now), previous)
+        before = previous.remainders if previous else NOTHING
+        statement = Statement(plan, account, sums, parties, iso_millis(now), previous, before=before)
         if any(statement.names):
             named = read_taxed_lines(self.files, period, draft, statement.names)
             statement = replace(statement, named=named)

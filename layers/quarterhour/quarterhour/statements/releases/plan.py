@@ -141,7 +141,7 @@ class PlannedDocument(NamedTuple):
     draft_sha256: str
     revision: int
     parties: PartyVersions
-    cancels: Mapping[str, str] | None = None
+    cancels: Mapping[str, Any] | None = None
     replaces: str = ""
 
     def as_list(self) -> list[Any]:
@@ -225,7 +225,7 @@ def numbered(
             one.listed.files[DRAFT].sha256,
             one.revision + 1,
             cancelled.parties if cancelled else releasable.parties[one.key],
-            cancelled.reference if cancelled else None,
+            cancelled.reversal if cancelled else None,
             statement.number if statement and not cancelled else "",
         )
 

@@ -181,6 +181,6 @@ def _planned(documents: Sequence[Document], draft_sha256: str) -> PlannedDocumen
         draft_sha256,
         one.revision,
         one.parties,
-        earlier[-1].reference if one.cancels else None,
+        earlier[-1].reversal if one.cancels else None,
         earlier[-2].number if earlier and not one.cancels else "",
     )

@@ -28,6 +28,7 @@ from quarterhour.statements.releases.keys import release_written_key
 from quarterhour.statements.releases.plan import PlannedDocument, ReleaseEntry, ReleasePlan
 from quarterhour.statements.releases.roster import read_entries
 from quarterhour.statements.releases.store import ReleaseStore
+from quarterhour.statements.remainders import NOTHING
 
 _DAY: Final = timedelta(days=1)
 Written = tuple[Document, dict[str, bytes]]
@@ -138,6 +139,8 @@ class ReleaseWriter:
             until,
             iso_millis(start_of(until + _DAY, zone)) if until else None,
             planned.parties,
+            statement.carried,
+            statement.remainders,
         )
         return document, files
 
@@ -158,6 +161,7 @@ class ReleaseWriter:
             planned.cancels,
             planned.replaces or None,
             plan.acceptance_days,
+            before=last.remainders if last else NOTHING,
         )
         if not any(statement.names):
             return statement
