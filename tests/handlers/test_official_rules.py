@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,9 +12,14 @@ import pytest
 
 from quarterhour.model.countries import COUNTRIES
 from quarterhour.model.currencies import MINOR_DIGITS
+from quarterhour.model.money import Rounding
+from quarterhour.registry.agencies.agency import STANDARD, TaxProfile
 from quarterhour.statements.document.invoice import why_no_invoice
 from quarterhour.statements.document.invoice_xml import statement_xml
 from quarterhour.statements.document.page import statement_page
+from quarterhour.statements.document.tax import Taxable, taxed
+from quarterhour.statements.releases.plan import document_kind
+from quarterhour.statements.remainders import Remainder, Remainders
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.statements.invoice_cii import statement_cii
 from quarterhour_tools.statements.pdf import statement_pdf
@@ -52,6 +59,25 @@ def documents_of_every_kind() -> Files:
     examples = {name: one for name, one in EXAMPLES.items() if why_no_invoice(one) is None}
     assert len(examples) > len(EXAMPLES) / 2
     return dict(both([*every_kind().items(), *examples.items()]))
+
+
+def figures_with_remainders() -> Files:
+    """Figures that took up what rounding had left: half a unit, and more after a cancellation, in either direction.
+
+    A commission that only its remainder makes negative is on a statement, not on a credit note.
+    """
+    documents = {}
+    for currency, unit in (("EUR", Decimal("0.01")), ("JPY", Decimal(1))):
+        for percent, units, half in product(("7", "7.7", "10", "19"), (-110, 0, 1, 5, 110, 114), (-3, -1, 1, 3)):
+            profile, left = TaxProfile(STANDARD, Decimal(percent)), half * unit / 2
+            carried = Remainders({(STANDARD, profile.percent): Remainder(left, left)})
+            day, exact = date(2026, 11, 5), (units + Decimal("0.2")) * unit
+            (taxed_row,) = taxed({Taxable(day): exact}, currency, {day: profile}.get, Rounding.HALF_UP, carried)
+            kind = document_kind(exact, currency, Rounding.HALF_UP)
+            one = invoice_document(dict(taxed_row.as_dict()), currency=currency, document=kind)
+            documents[f"{currency} {percent} {units} {half}"] = one
+    assert any(one["document"] == "statement" and Decimal(one["payable"]) < 0 for one in documents.values())
+    return dict(both(documents.items()))
 
 
 def any_currency_or_country() -> Files:
@@ -114,7 +140,9 @@ def a_pdf_that_is_no_pdf_a() -> Files:
     return {"plain": weasyprint.HTML(string="<p>plain").write_pdf()}
 
 
-CORRECT: Final = (documents_of_every_kind, any_currency_or_country, sealed_months, files_of_a_run, pdfs)
+CORRECT: Final = (
+    *(documents_of_every_kind, figures_with_remainders, any_currency_or_country, sealed_months, files_of_a_run, pdfs),
+)
 WRONG: Final = (a_wrong_sum_and_a_missing_name, a_pdf_that_is_no_pdf_a)
 
 

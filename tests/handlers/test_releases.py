@@ -342,7 +342,8 @@ def test_a_statement_is_cancelled_and_issued_again_after_a_later_month_was_relea
         ("2026-10", "3", "S-000003", "", "6.00", "12.50", "2.50", "21.00"),
     ]
     cancelled, again = document(months, "2026-10/a1/GBP/2"), document(months, "2026-10/a1/GBP/3")
-    assert cancelled["cancels"] == {"number": "S-000001", "document": "statement", "issued_on": "2026-12-02"}
+    named = {"number": "S-000001", "document": "statement", "issued_on": "2026-12-02"}
+    assert cancelled["cancels"] == {**named, "carried": {"taxes": [], "proceeds": "0"}}
     assert (cancelled["document"], cancelled["replaces"]) == ("credit_note", None)
     assert (again["cancels"], again["replaces"], again["issued_on"]) == (None, "S-000001", "2026-12-03")
     names = [one["customer"]["legal_name"] for one in (cancelled, again)]

@@ -1,64 +1,27 @@
 """What rounding leaves is carried on: what was sold and taken back whole comes to zero, in whatever months."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model import money
-from quarterhour.model.clock import iso_millis
-from quarterhour.model.identifiers import Account
 from quarterhour.model.money import Rounding
-from quarterhour.registry.agencies.agency import BY_AGENCY, BY_MARKETPLACE, REVERSE_CHARGE, STANDARD, Agency, TaxProfile
-from quarterhour.registry.owner import Owner
+from quarterhour.registry.agencies.agency import BY_AGENCY, BY_MARKETPLACE, REVERSE_CHARGE, STANDARD, TaxProfile
 from quarterhour.statements.document.statement import Statement
 from quarterhour.statements.document.tax import Taxable, taxed
-from quarterhour.statements.drafts.figures import AccountSums, Kind, Sum
-from quarterhour.statements.listing import FIGURES, Document
-from quarterhour.statements.parties import Parties
 from quarterhour.statements.remainders import NOTHING, Remainder, Remainders, rounded_with
+from tests.support.chained_statements import VAT, cancellation, released, statement
 from tests.support.laws import examples
-from tests.support.statement_plans import NOVEMBER, PLANNED_AT, plan
 
-VAT = TaxProfile(STANDARD, Decimal(10))
-Line = tuple[str, str]
-"""The amount and the commission of a line."""
-
-
-def statement(lines: Sequence[Line], before: Document | None = None, **setting: Any) -> Statement:
-    """Return the next statement of an account, over lines of one day."""
-    sums = AccountSums()
-    for amount, commission in lines:
-        some = Sum(1, Decimal(amount), Decimal(commission))
-        sums.add((Kind.SALES, False), "2026-11-05", ("event", "0"), "2026-11-05", some)
-    profile, collects = setting.get("profile", VAT), setting.get("collects", BY_AGENCY)
-    agency = Agency(datetime(2026, 1, 1, tzinfo=UTC), collects=collects)
-    planned = replace(plan(), rounding=setting.get("rounding", Rounding.HALF_EVEN))
-    account = Account("42", setting.get("currency", "EUR"))
-    parties = Parties(Owner(), agency, lambda _: profile)
-    left = before.remainders if before else NOTHING
-    return Statement(planned, account, sums, parties, iso_millis(PLANNED_AT), before, before=left)
-
-
-def cancellation(of: Statement, shown: Document, before: Document) -> Statement:
-    """Return the document that reverses a statement whole; ``shown``: that statement as it was released."""
-    reversed_ = replace(of, sums=of.sums.reversed(), previous=before, before=before.remainders)
-    return replace(reversed_, cancels=shown.reversal, replaces=None)
-
-
-def released(of: Statement, number: int = 1) -> Document:
-    """Return a document as the table keeps it."""
-    figures = {name: of.shown_amounts[name] for name in FIGURES}
-    one = Document(NOVEMBER, of.account, 1, f"S-{number:06d}", "statement", "", figures, 1, 0, {})
-    one = replace(one, carried=of.carried, remainders=of.remainders, issued_on=date(2026, 12, 4))
-    assert Document.of(json.loads(json.dumps(one.as_dict()))) == one
-    return one
+if TYPE_CHECKING:
+    from quarterhour.statements.listing import Document
+    from tests.support.chained_statements import Line
 
 
 def figures(of: Statement) -> tuple[str, ...]:
