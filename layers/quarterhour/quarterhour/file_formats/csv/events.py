@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from quarterhour.file_formats.csv.cells import Cells
 from quarterhour.file_formats.csv.compiler import ROW, Value
-from quarterhour.file_formats.csv.errors import CellError, EmptyCellError
+from quarterhour.file_formats.csv.errors import CellError, EmptyCellError, MapError
 from quarterhour.file_formats.csv.event_map import EventMap
 from quarterhour.file_formats.csv.lines import BROKEN
 from quarterhour.file_formats.csv.map import CsvMap
@@ -63,6 +63,9 @@ class Converter:
         self._map = csv_map
         self._settings = csv_map.values | (settings or {})
         self._seen = seen
+        for name in csv_map.counters:
+            if name in header:
+                raise MapError(f"counters.{name}", "is the name of a column of the file, too")
         places = {column: place for place, column in enumerate(header)}  # a column that the file may lack has none
         self._places = [(column, places.get(column), clean) for column, clean in csv_map.clean.items()]
         self.rows = 0

@@ -19,7 +19,7 @@ _ORDER: Final = (
     "[time]",
     "[text]",
     "[columns",
-    "[total]",
+    "[total]", "[counters]",
     "[[event]]",
     "[event",
 )

@@ -163,7 +163,10 @@ def totals(sample: Sample) -> Answer:
 
 
 def key(sample: Sample) -> Answer:
-    """Return the id of an event: a column without repeated values, or else the row's number."""
+    """Return the id of an event: a column without repeated values, or columns and the number of rows equal in them.
+
+    The row's number is the last resort, as every row that is put in above changes it.
+    """
     columns = [one for one in sample.columns if not (sample.pays and one is sample.statement)]
     chosen = sample.choice("id")
     fitting = [chosen] if chosen else [one for name in ROLES["id"] for one in columns if plain(one.name) == name]
@@ -171,10 +174,22 @@ def key(sample: Sample) -> Answer:
     if unique:
         certain = f"{unique[0].name!r} is the key of a row: no value repeats"
         return Answer.of(MapEntry(_EVENT, "id", braced(unique[0])), certain=certain)
-    beginning = f"{{{fitting[0].name}}}" if fitting else sample.stem
+    named = fitting[:1] or [one for one in (sample.named("subject"), *sample.times[:1], *sample.amount.money[:1]) if one]
+    if not fitting and not (sample.times and sample.amount.money):
+        return Answer.of(
+            MapEntry(_EVENT, "id", quoted(f"{sample.stem}:{{row}}")),
+            check="no column is a key, so the id has the row's number: convert only files that never change",
+        )
+    product = sample.named("product")
+    if product and product not in named and all(cell and "#" not in cell for cell in sample.cells(product)):
+        named.append(product)
+    number = next(name for name in ("item", "number", "n", "ordinal", "nth") if name not in sample.header)
+    texts = [*([] if fitting else [sample.stem]), *(f"{{{one.name}}}" for one in named), f"{{{number}}}"]
+    shown = ", ".join(repr(one.name) for one in named)
     return Answer.of(
-        MapEntry(_EVENT, "id", quoted(f"{beginning}:{{row}}")),
-        check="no column is a key, so the id has the row's number: convert only files that never change",
+        MapEntry("[counters]", number, json.dumps([one.name for one in named], ensure_ascii=False)),
+        MapEntry(_EVENT, "id", quoted(":".join(texts))),
+        check=f"no column is a key: the id has {shown} and the number of a row among those that are equal in them",
     )
 
 
