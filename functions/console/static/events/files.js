@@ -1,6 +1,6 @@
 /** Files of others: they go to the API part by part, which converts them; what it gives is recorded in batches. */
 import { agencyPath, get, getOr, post, put, recordAll } from "../lib/api.js";
-import { sum } from "../lib/decimal.js";
+import { negative, sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
 import { Problem } from "../lib/problem.js";
 
@@ -14,7 +14,8 @@ export const MOST_SHOWN = 100;
 /** The maps that come with Quarterhour. */
 export const MAPS = [
   "adyen", "airbnb", "amazon", "amazon_comma", "ebay", "etsy_items", "etsy_payments", "etsy_statement", "mollie",
-  "paypal", "paypal_day_first", "shopify", "square", "stripe", "stripe_payments", "woocommerce", "woocommerce_items"
+  "paypal", "paypal_day_first", "shopify", "shopify_orders", "square", "stripe", "stripe_payments",
+  "woocommerce", "woocommerce_items"
 ];
 
 /** Returns the content of a file, decompressed if it is gzipped. */
@@ -69,14 +70,60 @@ export const inTheWordsOfTheApi = (problem) => {
   return { title: "Not accepted", message: own.length ? own.map((one) => one.problem).join("; ") : problem.message };
 };
 
-/** Returns an empty summary of a file. */
-export const nothing = () => ({ rows: 0, events: 0, bad: 0, messages: [], sums: new Map() });
+/**
+ * Returns an empty summary of a file. `kinds`: the rows and sums of events, exclusions by rule, bad rows and all rows.
+ * `lines`: the line of each id. `repeated`: the lines whose rows have the id of a row in an earlier part.
+ */
+export const nothing = () => ({
+  events: 0, problems: 0, messages: [], many: 0, sums: new Map(), kinds: new Map(), lines: new Map(), repeated: new Set(),
+});
+
+/** Adds rows and amounts to a kind of rows. */
+function addKind({ kinds }, kind, { rows, unread, amounts }) {
+  const before = kinds.get(kind) ?? { rows: 0, unread: 0, amounts: {} };
+  const added = Object.entries(amounts).map(([currency, amount]) =>
+    [currency, sum([before.amounts[currency] ?? "0", amount])]);
+  kinds.set(kind, {
+    rows: before.rows + rows, unread: before.unread + unread,
+    amounts: { ...before.amounts, ...Object.fromEntries(added) },
+  });
+}
+
+/** Finds the rows of a part with the id of a row in an earlier part: they are bad, as in a part they are by the API. */
+function findRepeated(summary, { items, lines, bad }) {
+  const again = new Map();
+  items.forEach(({ source, id }, index) => {
+    const first = summary.lines.get(`${source}#${id}`);
+    if (first !== undefined && first !== lines[index]) again.set(lines[index], [first, `${source}#${id}`]);
+  });
+  items.forEach(({ source, id }, index) => {
+    if (!again.has(lines[index])) summary.lines.set(`${source}#${id}`, lines[index]);
+  });
+  for (const [line, [first, id]] of again) {
+    summary.repeated.add(line);
+    bad.push({ line, reason: `has the id of line ${first}, '${id}': the map does not tell these rows apart` });
+    const amounts = items.filter((_, index) => lines[index] === line && items[index].data.amount)
+      .map(({ data }) => [data.currency, data.amount]);
+    for (const [currency, amount] of amounts) {
+      addKind(summary, "events", { rows: 0, unread: 0, amounts: { [currency]: negative(amount) } });
+      addKind(summary, "bad", { rows: 0, unread: 0, amounts: { [currency]: amount } });
+    }
+    addKind(summary, "events", { rows: -1, unread: 0, amounts: {} });
+    addKind(summary, "bad", { rows: 1, unread: 0, amounts: {} });
+  }
+}
 
 /** Adds what a part gives to the summary of a file: counts, first messages, and sums by month, currency and type. */
-export function add(summary, { items, bad, summary: { rows } }) {
-  summary.rows += rows;
+export function add(summary, part) {
+  const { sums, problems } = part.summary;
+  const bad = [...part.bad];
+  for (const kind of ["events", "bad", "file"]) addKind(summary, kind, sums[kind]);
+  for (const one of sums.excluded) addKind(summary, `excluded, ${one.rule}`, one);
+  findRepeated(summary, { ...part, bad });
+  const items = toSend(summary, part);
+  summary.problems += problems;
   summary.events += items.length;
-  summary.bad += bad.length;
+  summary.many += bad.length;
   summary.messages.push(...bad.slice(0, MOST_SHOWN - summary.messages.length));
   for (const { type, time, data } of items) {
     const month = time ? format.localTime(time).slice(0, "2026-11".length) : "";
@@ -88,6 +135,12 @@ export function add(summary, { items, bad, summary: { rows } }) {
   }
   return summary;
 }
+
+/** Returns the events of a part without those of rows that repeat an id. */
+export const toSend = ({ repeated }, { items, lines }) => items.filter((_, index) => !repeated.has(lines[index]));
+
+/** Returns the kinds of rows with their sums, all rows last. */
+export const kindsOf = ({ kinds }) => [...kinds].toSorted(([a], [b]) => Number(a === "file") - Number(b === "file"));
 
 /** Returns the sums of a summary, in the order of months, currencies and types. */
 export const sumsOf = ({ sums }) => [...sums.keys()].toSorted().map((key) => sums.get(key));

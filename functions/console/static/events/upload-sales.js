@@ -4,7 +4,8 @@ import * as format from "../lib/format.js";
 import { Failure, Link, Money, Name, Status, Table } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
 import {
-  MAPS, add, answered, contentOf, inTheWordsOfTheApi, mapOf, nothing, partsOf, reasonsOf, sendBatches, sumsOf,
+  MAPS, add, answered, contentOf, inTheWordsOfTheApi, kindsOf, mapOf, nothing, partsOf, reasonsOf, sendBatches, sumsOf,
+  toSend,
 } from "./files.js";
 import { Messages, Progress, counted } from "./upload-parts.js";
 
@@ -44,7 +45,7 @@ function useFile() {
     setState({ ...shown, busy: true, done: now.at });
     try {
       for await (const part of partsOf(file.content, file.request, now.from)) {
-        await sendBatches(now, part.items);
+        await sendBatches(now, toSend(summary, part));
         now.from = { at: part.at, next: part.next };
         now.at = part.at;
         now.isDone = !part.next;
@@ -120,7 +121,7 @@ export function UploadSales() {
         <button type="button" class="first" disabled=${busy} onClick=${send}>
           Send ${counted(summary.events, "event")}
         </button>
-        ${summary.bad > 0 && " The bad rows are left out: correct them, and send the file again."}
+        ${summary.many > 0 && " The bad rows are left out: correct them, and send the file again."}
       </p>`}
     ${result && html`<${Sent} result=${result} busy=${busy} />`}
     ${problem && html`<${Failure} problem=${inTheWordsOfTheApi(problem)} />`}
@@ -192,11 +193,36 @@ const Proposed = ({ proposal: { map, questions, checks, unused } }) => html`
     </details>
   </fieldset>`;
 
+const KINDS_HEAD = [["Rows"], ["Number", "n"], ["Without a readable amount", "n"], ["Currency"], ["Amount", "n"]];
+
+/** The rows of each kind with their sums, which add up to the file. */
+const Kinds = ({ summary }) => html`
+  <${Table} caption="What becomes of the rows; the sums add up to the file" head=${KINDS_HEAD}>
+    ${kindsOf(summary).flatMap(([kind, { rows, unread, amounts }]) =>
+      (Object.keys(amounts).length ? Object.entries(amounts) : [["", ""]]).map(([currency, amount], index) => html`
+        <tr key=${`${kind} ${currency}`} class=${kind === "file" ? "sum" : ""}>
+          <th scope="row"><${Name}>${kind}<//></th>
+          <td class="n">${index ? "" : format.count(rows)}</td><td class="n">${index ? "" : format.count(unread)}</td>
+          <td>${currency}</td>
+          ${currency ? html`<${Money} value=${amount} currency=${currency} exact />` : html`<td></td>`}
+        </tr>`))}
+  <//>`;
+
+/** Returns the counts of a summary in the words of the command. */
+function countsOf({ kinds, events, problems }) {
+  const [{ rows }, bad, made] = [kinds.get("file"), kinds.get("bad").rows, kinds.get("events").rows];
+  const excluded = rows - bad - made;
+  return [
+    counted(rows, "row"), counted(events, "event"), ...(excluded ? [`${format.count(excluded)} excluded`] : []),
+    counted(bad, "bad row"), ...(problems ? [`${counted(problems, "problem")} of the file`] : []),
+  ].join(", ");
+}
+
 /** What a file holds. */
 const Summary = ({ summary }) => html`
-  <p role="status">${counted(summary.rows, "row")}, ${counted(summary.events, "event")},
-    ${" "}${counted(summary.bad, "bad row")}</p>
-  <${Messages} messages=${summary.messages} many=${summary.bad} things="bad row" />
+  <p role="status">${countsOf(summary)}</p>
+  <${Messages} messages=${summary.messages} many=${summary.many} things="bad row" />
+  <${Kinds} summary=${summary} />
   ${summary.events > 0 && html`
     <${Table} caption="The events by month, currency and type" head=${HEAD}>
       ${sumsOf(summary).map(({ month, currency, type, events, amount }) => html`
