@@ -25,6 +25,11 @@ _MOST_NAMED: Final = 10
 _EXPECTED: Final = "statements whose opening balance and lines give their closing balance"
 
 
+_Content = Counter[tuple[str, ...]]
+"""The lines of a statement, by what they are known."""
+_Key = tuple[str, str, Decimal, Decimal]
+
+
 class Balance(NamedTuple):
     """A balance of an account at the start or the end of a day."""
 
@@ -60,15 +65,21 @@ def bank_file(format_: str, pages: Iterable[Page]) -> BankFile:
         raise BankFileError(f"does not add up: {'; '.join(wrong[:_MOST_NAMED])}{more}", _EXPECTED)
     statements = [one for one in checked if isinstance(one, BankStatement)]
     lines: list[BankLine] = []
-    contents: list[Counter[tuple[str, ...]]] = []
+    contents: list[_Content] = []
+    before: dict[_Key, list[int]] = {}
     for index, (page, statement) in enumerate(zip(joined, statements, strict=True)):
         numbered = [one._replace(statement=statement.statement) for one in page.lines]
         contents.append(Counter(line_content(one) for one in numbered if not one.excluded))
-        if repeated := _repeated(statements, contents, index):
+        same = before.setdefault(statement.key, [])
+        if repeated := _repeated(statement, (statements[one] for one in same if contents[one] == contents[index])):
             statements[index] = statement._replace(repeats=repeated)
             numbered = [one._replace(excluded=one.excluded or REPEATED) for one in numbered]
+        else:
+            same.append(index)
         lines += numbered
     problems = [*_cut_off(joined), *_gaps(statements, contents)]
+    if len(problems) > _MOST_NAMED:
+        problems[_MOST_NAMED:] = [f"and {len(problems) - _MOST_NAMED} more such statements"]
     return BankFile(format_, tuple(lines), tuple(statements), tuple(problems))
 
 
@@ -119,16 +130,12 @@ def _named(one: BankStatement) -> str:
     return _name(one.statement, one)
 
 
-def _repeated(
-    statements: Sequence[BankStatement], contents: Sequence[Counter[tuple[str, ...]]], index: int
-) -> int | None:
-    """Return the statement before this one that is the same; ``None`` if there is none."""
-    one = statements[index]
-    for other, content in zip(statements[:index], contents, strict=False):
-        is_same = one.key == other.key and contents[index] == content
+def _repeated(statement: BankStatement, same: Iterable[BankStatement]) -> int | None:
+    """Return the statement before this one that is the same; ``same``: those with its balances and its lines."""
+    for one in same:
         # Two days whose lines add up to 0 can have the same balances.
-        if is_same and (one.number == other.number or not one.amount.is_zero()):
-            return other.repeats or other.statement
+        if one.number == statement.number or not statement.amount.is_zero():
+            return one.statement
     return None
 
 
@@ -141,30 +148,50 @@ def _cut_off(pages: Sequence[Page]) -> Iterator[str]:
             yield f"{_name(number, one)} ends with a page that is not the last: the pages after it are not in this file"
 
 
-def _gaps(statements: Sequence[BankStatement], contents: Sequence[Counter[tuple[str, ...]]]) -> Iterator[str]:
+def _gaps(statements: Sequence[BankStatement], contents: Sequence[_Content]) -> Iterator[str]:
     """Yield which statements follow on no other one of their account; raise ``BankFileError`` if they overlap one."""
     by_account: dict[tuple[str, str], list[int]] = {}
     for index, one in enumerate(statements):
         if one.repeats is None:
             by_account.setdefault((one.account, one.currency), []).append(index)
     for indexes in by_account.values():
-        ordered = sorted(indexes, key=lambda index: statements[index].since or date.min)
-        closings = Counter(statements[index].closing for index in indexes)
-        unlinked = []
-        for index in ordered:
-            if closings[statements[index].opening] > 0:
-                closings[statements[index].opening] -= 1
-            else:
-                unlinked.append(index)
-        for index in unlinked:
-            for other in ordered:
-                if other != index and (common := (contents[index] & contents[other]).total()):
-                    pair = " and ".join(_named(statements[one]) for one in sorted((index, other)))
-                    expected = "statements that do not overlap: send these as files of their own"
-                    raise BankFileError(f"has {common} of the same lines in {pair}, which overlap", expected)
+        unlinked = _unlinked(statements, indexes)
+        _check_overlaps(statements, contents, indexes, unlinked)
         for index in unlinked[1:]:
             opening = money.plain(statements[index].opening)
             yield (
                 f"{_named(statements[index])} opens with {opening}, with which no other one of its account closes: "
                 f"the statements between them are not in this file"
             )
+
+
+def _unlinked(statements: Sequence[BankStatement], indexes: Sequence[int]) -> list[int]:
+    """Return the statements of an account that begin where no other one ends, by their days."""
+    closings = Counter(statements[index].closing for index in indexes)
+    found = []
+    for index in sorted(indexes, key=lambda index: statements[index].since or date.min):
+        if closings[statements[index].opening] > 0:
+            closings[statements[index].opening] -= 1
+        else:
+            found.append(index)
+    return found
+
+
+def _check_overlaps(
+    statements: Sequence[BankStatement], contents: Sequence[_Content], indexes: Sequence[int], unlinked: Sequence[int]
+) -> None:
+    """Raise ``BankFileError`` if a statement that follows on no other one has lines of one."""
+    if len(unlinked) <= 1:
+        return
+    having: dict[tuple[str, ...], list[int]] = {}
+    for index in indexes:
+        for content in contents[index]:
+            having.setdefault(content, []).append(index)
+    for index in unlinked:
+        for content in contents[index]:
+            for other in having[content][:2]:
+                if other != index:
+                    common = (contents[index] & contents[other]).total()
+                    pair = " and ".join(_named(statements[one]) for one in sorted((index, other)))
+                    expected = "statements that do not overlap: send these as files of their own"
+                    raise BankFileError(f"has {common} of the same lines in {pair}, which overlap", expected)
