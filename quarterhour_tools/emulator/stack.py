@@ -5,17 +5,17 @@ import os
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
-from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TextIO
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
 from quarterhour.aws.items import to_item
 from quarterhour.model import clock, exact_json
@@ -55,6 +55,8 @@ from quarterhour_tools.errors import ToolError
 if TYPE_CHECKING:
     from quarterhour_tools.emulator.event_source import EventSource
 
+_REQUESTS: Final = UUID(int=0)
+"""The namespace of the ids of requests."""
 TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
 
 # Never closed: the functions' logger keeps it for the life of the process.
@@ -136,7 +138,7 @@ class Stack:
         self.settings = Settings()
         """Those of finance, as the stack was opened with."""
         self._known: dict[tuple[str, str], str] = {}
-        self._invocations = count()
+        self._invocations = Counter[str]()
         self._dynamodb = engine.dynamodb()
         self._s3 = engine.s3()
         self._sqs = engine.sqs()
@@ -236,8 +238,10 @@ class Stack:
     def _invoke(self, name: str, event_: Mapping[str, Any], seconds: float | None = None) -> Any:  # noqa: ANN401
         function = self.functions[name]
         allowed = function.timeout.total_seconds() if seconds is None else seconds
-        # In their order, because the positions of segments follow from them: each replay writes the same bytes.
-        request_id = str(UUID(int=next(self._invocations)))
+        # By function and in their order, as the positions of segments follow from them: each replay writes the same
+        # bytes, however often the other functions run.
+        self._invocations[name] += 1
+        request_id = str(uuid5(_REQUESTS, f"{name} {self._invocations[name]}"))
         context = Context(name, function.memory, request_id, time.monotonic() + allowed)
         try:
             with STANDARD_OUTPUT.logged(self._logs), self._faults.at_work() if self._faults else nullcontext():

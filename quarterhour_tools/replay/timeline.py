@@ -1,14 +1,20 @@
-"""The time of a replay: a clock that stops at each delivery and at each firing of a schedule, in order."""
+"""The time of a replay: a clock that stops at each delivery and at each firing of a schedule, in order.
+
+A report that finds nothing to seal only moves the checkpoint. So of the firings between two things that happen, the
+last one leaves what all of them leave: the clock jumps to it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from typing import Final
 
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.reports.schedule.expression import Expression
+from quarterhour.reports.keys import last_closed
+from quarterhour.reports.schedule.expression import LONGEST, Expression, upcoming
 from quarterhour_tools.emulator.stack import Stack
 
 BEGINNING: Final = datetime(1900, 1, 1, tzinfo=UTC)
@@ -27,6 +33,8 @@ _RUNS: Final = 100
 class _Firing:
     """A schedule, its next firing, and whether the last firing completed its work.
 
+    ``idle``: whether it left nothing to do for the next ones, and nothing has happened since.
+
     The periods of a ``rate`` expression count from 1970-01-01T00:00Z, not from the creation of the schedule, so that
     every replay has the same runs.
     """
@@ -35,6 +43,16 @@ class _Firing:
     function: str
     due: datetime
     done: bool = True
+    idle: bool = False
+
+    def skip_to(self, limit: datetime) -> None:
+        """Make the last firing up to a limit the next one, if there is any."""
+        for span in (timedelta(days=1), LONGEST):
+            upcoming_ = upcoming(self.expression, max(self.due - timedelta.resolution, limit - span))
+            for firing in takewhile(lambda at: at <= limit, upcoming_):
+                self.due = firing
+            if self.due > limit - span:
+                return
 
 
 class Timeline:
@@ -64,6 +82,7 @@ class Timeline:
         self._firings: list[_Firing] = []
         self._watch: _Firing | None = None
         self._sent_since_tick = False
+        self._active = BEGINNING
         self._cut_off = BEGINNING
         self._statements_due = False
         self._undelivered = False
@@ -86,7 +105,7 @@ class Timeline:
 
     def advance(self, until: datetime) -> None:
         """Move the clock to an instant; run all deliveries and firings until then in the order of time."""
-        while (due := self._due()) is not None and due <= until:
+        while (due := self._due(until)) is not None and due <= until:
             self.clock.advance_to(due)
             self._catch_up()
             self._deliver()
@@ -101,20 +120,42 @@ class Timeline:
     def pause(self, span: timedelta) -> None:
         """Let time pass before a request is repeated, whose first try may have had effects."""
         self.advance(self.clock.now() + span)
-        self._undelivered = True
+        self._act()
 
     def begin_to_send(self) -> None:
         """Note that what is sent now can have effects later: deliveries, and held events that can be posted."""
-        self._undelivered = True
+        self._act()
         if self._watch and not self._sent_since_tick:
             self._watch.due = self._watch.expression.after(self.clock.now())
             self._sent_since_tick = True
 
-    def _due(self) -> datetime | None:
-        """Return the instant of the next delivery, firing or task of the replay."""
-        known = [self._next_delivery(), self._due_of_replay(), *(firing.due for firing in self._firings)]
-        known += [watch.due for watch in self._watching]
-        return min(filter(None, known), default=None)
+    def _act(self) -> None:
+        """Note that something may be recorded now: what it writes is to be delivered and reported."""
+        self._undelivered = True
+        self._active = self.clock.now()
+        for firing in self._firings:
+            firing.idle = False
+
+    def _due(self, until: datetime) -> datetime | None:
+        """Return the instant of the next delivery, task of the replay, or firing that is not skipped before it."""
+        known = [self._next_delivery(), self._due_of_replay(), *(watch.due for watch in self._watching)]
+        first = min(filter(None, known), default=None)
+        for firing in self._firings:
+            if firing.idle:
+                self._skip(firing, min(first or until, until))
+        return min([*filter(None, [first]), *(firing.due for firing in self._firings)], default=None)
+
+    def _skip(self, firing: "_Firing", limit: datetime) -> None:
+        """Skip the firings before the last one up to a limit; that by which a period can be sealed is not skipped."""
+        if self.statements and not self._statements_due:
+            sealing = self._first_after_cut_off(firing)
+            limit = min(limit, sealing) if sealing >= firing.due else limit
+        firing.skip_to(limit)
+
+    def _first_after_cut_off(self, firing: "_Firing") -> datetime:
+        """Return the first firing that can seal all that is recorded up to the next cut-off."""
+        last = QuarterHour.at(self._cut_off - timedelta.resolution)
+        return firing.expression.after(last.end + self._stack.grace - timedelta.resolution)
 
     @property
     def _watching(self) -> "list[_Firing]":
@@ -131,7 +172,7 @@ class Timeline:
     def _deliver(self) -> None:
         for pump in self._stack.pumps:
             if pump.deliver(self.clock.now()):
-                self._undelivered = True
+                self._act()
 
     def _fire(self, firing: "_Firing") -> None:
         """Invoke a scheduled function until it reports that its work is complete."""
@@ -145,6 +186,9 @@ class Timeline:
                 return
             firing.done = answer.get("complete", True)
             if firing.done:
+                # The archive takes some months each time, as long as any are due.
+                sealed = last_closed(self.clock.now(), self._stack.grace)
+                firing.idle = "archive" not in answer and QuarterHour.at(self._active) <= sealed
                 self._seal_periods()
                 return
 
@@ -164,7 +208,7 @@ class Timeline:
     def _tick(self, watch: "_Firing") -> None:
         """Let the watch post the held events that can be posted by now, and seal the periods that are due."""
         watch.due = watch.expression.after(self.clock.now())
-        self._undelivered = True
+        self._act()
         try:
             answer = self._stack.invoke(watch.function, {})
         except Exception:  # noqa: BLE001 - the next firing continues the work, as in AWS
@@ -201,13 +245,10 @@ class Timeline:
         if last is None:
             return
         while (cut_off := self._cut_off) <= self._stack.calendar.cut_off(last):
-            # Nothing is recorded any more, so the first firing after a cut-off seals all that is left before it.
-            for firing in self._firings:
-                firing.due = firing.expression.after(
-                    max(firing.due, cut_off + self._stack.grace) - timedelta.resolution
-                )
             for _ in range(_RUNS):
-                self.advance(min((one.due for one in (*self._watching, *self._firings)), default=cut_off))
+                now = self.clock.now()
+                firings = [max(self._first_after_cut_off(one), one.expression.after(now)) for one in self._firings]
+                self.advance(min([*(watch.due for watch in self._watching), *firings], default=cut_off))
                 if self._cut_off > cut_off:
                     break
             else:

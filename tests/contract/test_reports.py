@@ -1,18 +1,20 @@
 """The reports' tables and bucket: the checkpoint moves only as planned, a sealed object never changes."""
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
 from io import BytesIO
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import pytest
 
+from quarterhour.aws.items import to_item
 from quarterhour.aws.tables import query_pages
 from quarterhour.counters.plan import Retention, changes, with_difference
 from quarterhour.counters.windows import Window
-from quarterhour.ledger.keys import CHECKPOINT_KEY
+from quarterhour.ledger.keys import CHECKPOINT_KEY, recorded_key
 from quarterhour.ledger.postings.partitions import partition_request
 from quarterhour.ledger.postings.segments import postings_of
 from quarterhour.ledger.recording.plan import ledger_values
@@ -20,7 +22,7 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
-from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import RUNS
 from quarterhour.reports.plan import Checkpoint, Plan, Proof, SealedFile, run_values, with_proofs
@@ -50,7 +52,7 @@ def plan(at: Checkpoint, count: int = 4, planned_at: str = "2026-10-23T02:32:00.
     """Plan so many quarter-hours after a checkpoint."""
     first = at.sealed_through.next
     last = QuarterHour(first.start + (count - 1) * (first.end - first.start))
-    return Plan(first, last, planned_at, "abc", 3, at.previous)
+    return Plan(first, last, planned_at, "abc", 3, at.previous, (first, last))
 
 
 def sealed(count: int) -> tuple[SealedFile, ...]:
@@ -85,13 +87,40 @@ def test_finishing_moves_the_checkpoint_and_clears_the_plan(storage: Storage, st
     assert storage.reports.checkpoints.checkpoint() == Checkpoint(done.last, (done.run, MANIFEST), None)
 
 
+def test_empty_quarter_hours_move_the_checkpoint_unless_a_run_is_under_way(
+    storage: Storage, started: Checkpoint
+) -> None:
+    checkpoints, last = storage.reports.checkpoints, plan(started).last
+    checkpoints.pass_over(started, last)
+    passed = Checkpoint(last, ("", ""), None)
+    assert checkpoints.checkpoint() == passed
+    checkpoints.pass_over(started, last.next)
+    assert checkpoints.checkpoint() == passed, "the checkpoint has moved meanwhile"
+    checkpoints.save_plan(passed, plan(passed))
+    checkpoints.pass_over(passed, last.next)
+    assert checkpoints.checkpoint() == replace(passed, plan=plan(passed)), "a plan is under way"
+
+
+def test_the_marked_quarter_hours_of_a_range_come_in_order_at_most_those_of_a_day(
+    storage: Storage, at: datetime
+) -> None:
+    marked = list(islice(span(QuarterHour.at(at), QuarterHour.at(at + timedelta(days=2))), 0, None, 2))
+    for quarter_hour in reversed(marked):
+        storage.dynamodb.put_item(TableName=storage.entity_table, Item=to_item(dict(recorded_key(quarter_hour))))
+    recorded = storage.reports.checkpoints.recorded
+    assert recorded(marked[0], marked[3]) == marked[:4]
+    assert recorded(marked[1].previous, marked[3].previous) == marked[1:3]
+    assert recorded(marked[0], marked[-1]) == marked[:96]
+    assert recorded(marked[-1].next, marked[-1].next) == []
+
+
 # ---------------------------------------------------------------- runs
 
 
 def run(day: int, verdict: Proof) -> dict[str, Any]:
     """Return a run's control item, one a day, with what the counters say to it."""
     first = QuarterHour.parse(f"202610{day:02d}0130")
-    covered = Plan(first, first.next, "2026-10-23T02:32:00.000Z", "abc", 1, ("", ""))
+    covered = Plan(first, first.next, "2026-10-23T02:32:00.000Z", "abc", 1, ("", ""), (first, first.next))
     proofs = {first: verdict, first.next: Proof.VERIFIED}
     return with_proofs(run_values(covered, sealed(2), MANIFEST, 0), proofs)
 

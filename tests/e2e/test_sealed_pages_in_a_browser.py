@@ -42,7 +42,15 @@ def statements() -> dict[str, bytes]:
 
 def report() -> bytes:
     """Return the report of a run with many accounts."""
-    plan = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 2, ("2026-10-23T0115-0130", "0"))
+    plan = Plan(
+        QUARTER_HOUR,
+        QUARTER_HOUR.next,
+        "2026-10-23T02:05:00.000Z",
+        "1.0",
+        2,
+        ("2026-10-23T0115-0130", "0"),
+        (QUARTER_HOUR, QUARTER_HOUR.next),
+    )
     totals = RunTotals.of(plan.quarter_hours)
     periods = {
         (Account(f"order{n:04} begin{n:04} {OF_TWO_LINES} end{n:04}", "GBP"), Period(2026, 10)): Totals(

@@ -37,7 +37,7 @@ def world() -> Iterator[World]:
             world.pass_time(minutes=15)
         world.pass_time(minutes=15)
         world.report()
-        for _ in range(2):
+        for _ in range(3):
             world.pass_time(days=1)
             world.sell("1.00")
             world.drain()

@@ -1,12 +1,10 @@
 """A marketplace in December that sold in the last hour of October, which is due for the archive."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from quarterhour.ledger.events.event import Event, read_event
-from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.model.identifiers import Identity, Partition, Position
-from quarterhour.model.quarter_hours import QuarterHour
 from tests.handlers.desk import paid
 from tests.support.agencies import OWNER, tax
 from tests.support.events import adjustment, payment, refund, sale, view
@@ -23,8 +21,6 @@ PARAMETERS: dict[str, str | int] = {
 }
 STARTS = datetime(2026, 10, 31, 22, 31, tzinfo=UTC)
 DUE = datetime(2026, 12, 5, 0, 20, tzinfo=UTC)
-QUIET = "reports/2026/12/05/0000-0015/manifest.json: from: "
-"""What follows the quiet time, which no report has sealed."""
 DISPUTE = "/statements/42/GBP/2026-10/disputes"
 SENT: list[dict[str, Any]] = [
     sale("s1", "80.00", customer="ann", product='=HYPERLINK("x"), second', location="GB/London", extra={"a": [1, "ü"]}),
@@ -56,7 +52,8 @@ def fill_october(world: World) -> None:
         store_alone(world, id_, more)
     world.pass_time(hours=2)
     world.report()
-    quiet_until(world, DUE)
+    world.clock.advance_to(DUE)
+    world.report()
 
 
 def release_october(world: World) -> None:
@@ -85,15 +82,3 @@ def store_alone(world: World, id_: str, more: dict[str, str]) -> None:
 def alone(id_: str) -> dict[str, Any]:
     """Return a sale like ``s3``."""
     return {**SENT[-1], "id": id_}
-
-
-def quiet_until(world: World, instant: datetime) -> None:
-    """Let time pass without an event, as if reports had sealed it: to seal each day would take long."""
-    world.clock.advance_to(instant)
-    through = {"S": str(QuarterHour.at(instant - timedelta(minutes=20)).previous)}
-    world.stack.dynamodb.update_item(
-        TableName=world.stack.ref("EntityTable"),
-        Key={name: {"S": value} for name, value in CHECKPOINT_KEY.items()},
-        UpdateExpression="SET sealed_through = :through",
-        ExpressionAttributeValues={":through": through},
-    )

@@ -12,13 +12,13 @@ class Scripted:
     """Replaces a boto3 client: returns the answers in turn (the last one for ever), and keeps the requests."""
 
     def __init__(self, *answers: Answer) -> None:
-        self._answers = list(answers)
+        self.answers = list(answers)
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
     def __getattr__(self, operation: str) -> Callable[..., dict[str, Any]]:
         def call(**request: Any) -> dict[str, Any]:
             self.calls.append((operation, request))
-            answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
             if isinstance(answer, Exception):
                 raise answer
             return answer if isinstance(answer, dict) else answer(request)

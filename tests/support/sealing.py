@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import IO, Any
 
 from quarterhour.model.identifiers import Identity, Partition, Position
-from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.reports.base_currency import Pins, convert
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST, PAGE, REPORTS, run_prefix
@@ -53,7 +53,9 @@ def seal(  # noqa: PLR0913 - a run of any kind
 ) -> tuple[str, str]:
     """Seal a run as the reporter does; return its name and its manifest's hash. ``pins``: rates by quarter-hour."""
     bounds = QuarterHour.parse(first), QuarterHour.parse(last)
-    plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", shards, previous, base=base, parts=parts)
+    plan = Plan(
+        *bounds, "2026-10-23T03:00:00.000Z", "1.0", shards, previous, tuple(span(*bounds)), base=base, parts=parts
+    )
     in_order = sorted(postings, key=lambda one: one["position"])
     sealed, totals = [], RunTotals.of(plan.quarter_hours)
     for part in plan.all_parts:

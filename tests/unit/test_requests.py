@@ -10,7 +10,7 @@ import pytest
 from botocore.validate import ParamValidator
 
 from quarterhour.aws.items import from_item, to_item
-from quarterhour.aws.plan_store import PlanStore, finish_request, save_request
+from quarterhour.aws.plan_store import PlanStore, finish_request, move_request
 from quarterhour.aws.tables import ItemUpdate, insert_items_request, put_items_request, update_items_request
 from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
@@ -37,7 +37,15 @@ MOVED = alone(SALE.moved(event(), utc("02:00"), settings()))
 REFUND = linked_of(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE)
 VOID = linked_of(void("void-1"), REFUND.after)
 BACK = taken_back(void("back", "refund-1"), REFUND)
-PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
+PLAN = Plan(
+    QUARTER_HOUR,
+    QUARTER_HOUR.next,
+    "2026-10-23T02:05:00.000Z",
+    "1.0",
+    1,
+    ("run-0", "hash-0"),
+    (QUARTER_HOUR, QUARTER_HOUR.next),
+)
 NO_CLIENT: Any = None
 PLANS = PlanStore(NO_CLIENT, "Entity", CHECKPOINT_KEY, SEALED_THROUGH)
 FINISHED = {SEALED_THROUGH: str(PLAN.last), "previous": [PLAN.run, "hash-1"]}
@@ -83,8 +91,8 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
     "partition": ("Query", partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),
-    "fix": ("UpdateItem", save_request(PLANS, PLAN.as_dict(), str(PLAN.first.previous))),
-    "fix the first": ("UpdateItem", save_request(PLANS, PLAN.as_dict(), None)),
+    "fix": ("UpdateItem", move_request(PLANS, {"plan": PLAN.as_dict()}, str(PLAN.first.previous))),
+    "fix the first": ("UpdateItem", move_request(PLANS, {"plan": PLAN.as_dict()}, None)),
     "finish": ("UpdateItem", finish_request(PLANS, PLAN.as_dict(), str(PLAN.first.previous), FINISHED)),
     "pending": ("Query", reports.pending_request("Entity")),
 }

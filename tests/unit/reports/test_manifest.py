@@ -4,10 +4,12 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +24,15 @@ from quarterhour.reports.manifest import periods_of, rates_file, run_files, summ
 from quarterhour.reports.plan import PartTotals, Plan, RunTotals, SealedFile, SummaryTotals
 from tests.support.builders import AT, QUARTER_HOUR, accounts, amounts
 
-PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 2, ("2026-10-23T0115-0130", "hash-0"))
+PLAN = Plan(
+    QUARTER_HOUR,
+    QUARTER_HOUR.next,
+    "2026-10-23T02:05:00.000Z",
+    "1.0",
+    2,
+    ("2026-10-23T0115-0130", "hash-0"),
+    (QUARTER_HOUR, QUARTER_HOUR.next),
+)
 SEALED = [SealedFile(3, "abc", 99), SealedFile(0)]
 OCTOBER = Period(2026, 10)
 
@@ -97,6 +107,7 @@ def test_the_manifest_holds_bounds_files_and_totals() -> None:
         "shards": 2,
         "parts": 1,
         "previous": {"run": "2026-10-23T0115-0130", "sha256": "hash-0"},
+        "empty": None,
         "quarter_hours": [
             {
                 "quarter_hour": "202610230130",
@@ -143,8 +154,29 @@ def test_the_totals_by_period_are_read_from_the_manifest_as_they_were_written() 
 
 
 def test_the_first_run_has_no_previous_run() -> None:
-    first = Plan(QUARTER_HOUR, QUARTER_HOUR, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
+    first = Plan(QUARTER_HOUR, QUARTER_HOUR, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""), (QUARTER_HOUR,))
     assert manifest(first, run_of({}), [SealedFile(0)])["previous"] is None
+
+
+@pytest.mark.parametrize(
+    ("previous", "empty"),
+    [
+        ("2026-10-23T0100-0130", None),
+        ("2026-10-23T0100-0115", {"from": "2026-10-23T01:15:00Z", "to": "2026-10-23T01:30:00Z"}),
+        ("2025-09-30T2345-2400", {"from": "2025-10-01T00:00:00Z", "to": "2026-10-23T01:30:00Z"}),
+    ],
+)
+def test_the_manifest_names_the_empty_time_since_the_previous_run(previous: str, empty: dict[str, str] | None) -> None:
+    assert manifest(replace(PLAN, previous=(previous, "hash-0")))["empty"] == empty
+
+
+def test_a_quarter_hour_without_a_mark_is_named_as_empty() -> None:
+    marked = replace(PLAN, recorded=(QUARTER_HOUR.next,))
+    named = manifest(marked, run_of({}), [SealedFile(3, "abc", 9)])["quarter_hours"]
+    assert [(one["quarter_hour"], one["shards"], one["lines"], len(one["files"])) for one in named] == [
+        ("202610230130", 2, 0, 0),
+        ("202610230145", 2, 3, 1),
+    ]
 
 
 @given(st.dictionaries(accounts, st.tuples(amounts(), amounts(), amounts(), amounts()), max_size=4))

@@ -1,6 +1,7 @@
 """A run's report as a page: what was sealed, in the figures of its manifest."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +14,15 @@ from quarterhour.reports.plan import PartTotals, Plan, RunTotals, SealedFile, Su
 from tests.support.builders import QUARTER_HOUR
 from tests.support.html import Page
 
-PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 2, ("2026-10-23T0115-0130", "hash-0"))
+PLAN = Plan(
+    QUARTER_HOUR,
+    QUARTER_HOUR.next,
+    "2026-10-23T02:05:00.000Z",
+    "1.0",
+    2,
+    ("2026-10-23T0115-0130", "hash-0"),
+    (QUARTER_HOUR, QUARTER_HOUR.next),
+)
 SALES = {
     (Account("<b>42", "GBP"), Period(2026, 9)): Totals(1, Decimal("0.005"), Decimal(0), Decimal("0.0005")),
     (Account("<b>42", "GBP"), Period(2026, 10)): Totals(
@@ -48,6 +57,13 @@ def test_a_run_is_shown_with_its_sums_and_its_files() -> None:
 
 def test_a_run_has_a_sealing_report() -> None:
     assert shown(SALES, SealedFile(7, "abc", 99), SealedFile(0)).text.startswith("Sealing report 2026-10-23T0130-0200")
+
+
+def test_the_empty_time_before_a_run_is_shown() -> None:
+    late = replace(PLAN, previous=("2026-09-30T2345-2400", "hash-0"))
+    *_, page = run_files(late, [SealedFile(0)] * 2, RunTotals.of(late.quarter_hours), None).named
+    assert "Nothing was recorded before it, since 2026-10-01" in Page(page.content).text
+    assert "Nothing was recorded before" not in shown(SALES, SealedFile(7, "abc", 99), SealedFile(0)).text
 
 
 def test_the_chart_has_every_quarter_hour() -> None:

@@ -16,6 +16,7 @@ from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import NotFoundError, OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Identity, Partition
 from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.model.totals import Totals
 from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports import part_totals
@@ -171,6 +172,7 @@ def test_a_run_that_another_execution_publishes_meanwhile_is_published_once() ->
 def test_a_run_that_is_published_again_starts_what_has_closed_since(hands: ManualClock) -> None:
     store = sealed_in_peace()
     done = dict(store.objects)
+    store.marked.add(QuarterHour.parse("202610230215"))
     hands.advance_to(utc("02:32"))
     assert not reporter(store).publish(RUN, long).complete
     assert [plan.run for plan in store.started] == [RUN, "2026-10-23T0215-0230"]
@@ -179,6 +181,7 @@ def test_a_run_that_is_published_again_starts_what_has_closed_since(hands: Manua
 
 def test_a_backlog_is_sealed_hour_by_hour_each_run_begun_by_the_one_before(hands: ManualClock) -> None:
     store = opened()
+    store.marked = set(span(QUARTER_HOUR, QuarterHour.parse("202610230445")))
     hands.advance_to(utc("05:02"))
     report(store)
     for number in range(4):
@@ -320,7 +323,7 @@ def test_damaged_totals_of_a_part_are_named(content: bytes) -> None:
 
 
 def test_a_plan_names_the_parts_of_its_run_in_order() -> None:
-    plan = Plan(QUARTER_HOUR, QUARTER_HOUR, "now", "1.0", 9, ("", ""), parts=2)
+    plan = Plan(QUARTER_HOUR, QUARTER_HOUR, "now", "1.0", 9, ("", ""), (QUARTER_HOUR,), parts=2)
     assert [(str(part), [one.shard for one in plan.partitions(part)]) for part in plan.all_parts] == [
         ("202610230130-00", [0, 1, 2, 3, 4]),
         ("202610230130-01", [5, 6, 7, 8]),

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -10,10 +11,10 @@ from hypothesis import strategies as st
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
-from quarterhour.model.quarter_hours import QuarterHour, span
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
 from quarterhour.model.schema import UnknownSchemaError
 from quarterhour.model.totals import Totals
-from quarterhour.reports.keys import Part
+from quarterhour.reports.keys import Part, last_closed, run_bounds
 from quarterhour.reports.plan import (
     STREAM_RETENTION,
     Checkpoint,
@@ -23,6 +24,7 @@ from quarterhour.reports.plan import (
     ReportSettings,
     RunTotals,
     SealedFile,
+    empty_through,
     next_plan,
     parts_of,
     proof,
@@ -40,7 +42,10 @@ months = st.sampled_from([Period(2026, 9), Period(2026, 10)])
 
 
 def plan_after(sealed_through: QuarterHour, now: datetime, shards: int = 4, grace: timedelta = GRACE) -> Plan | None:
-    return next_plan(Checkpoint(sealed_through, ("run-0", "hash-0"), None), now, ReportSettings(grace, "1.0"), shards)
+    """Plan a run of quarter-hours that are all marked; return ``None`` if none is final."""
+    recorded = list(islice(span(sealed_through.next, last_closed(now, grace)), 96))
+    at = Checkpoint(sealed_through, ("run-0", "hash-0"), None)
+    return next_plan(at, recorded, now, ReportSettings(grace, "1.0"), shards) if recorded else None
 
 
 # ---------------------------------------------------------------- the plan of a run
@@ -127,10 +132,48 @@ def test_each_shard_is_in_one_part_and_the_parts_are_alike(shards: int, parts: i
     assert max(map(len, sizes)) - min(map(len, sizes)) <= 1
 
 
-def test_a_run_in_parts_covers_an_hour_at_most() -> None:
-    plan = plan_after(QUARTER_HOUR.previous, utc("12:00"), shards=9)
-    assert plan is not None
-    assert plan.run == "2026-10-23T0130-0230"
+@cases(
+    ("marked", "run"),
+    [
+        (["0130", "0145", "0200", "0215", "0230"], "2026-10-23T0130-0230"),
+        (["0145", "0300", "0615", "0630", "0700"], "2026-10-23T0130-0645"),
+        (["0145", "0300", "0615", "0630"], "2026-10-23T0130-1145"),
+        (["0545"], "2026-10-23T0130-1145"),
+    ],
+)
+def test_a_run_in_parts_covers_four_marked_quarter_hours_at_most(marked: list[str], run: str) -> None:
+    recorded = [QuarterHour.parse(f"20261023{one}") for one in marked]
+    at = Checkpoint(QUARTER_HOUR.previous, ("", ""), None)
+    plan = next_plan(at, recorded, utc("12:00"), ReportSettings(GRACE, "1.0"), 9)
+    assert (plan.run, list(plan.recorded)) == (run, recorded[:4])
+    assert plan.all_parts == [Part(one, number) for one in recorded[:4] for number in (0, 1)]
+
+
+@given(sealed_through=quarter_hours, marks=st.sets(st.integers(1, 400)), later=st.integers(1, 400))
+def test_runs_and_what_is_passed_over_cover_all_time_once_and_each_marked_quarter_hour_is_in_a_run(
+    sealed_through: QuarterHour, marks: set[int], later: int
+) -> None:
+    def nth(number: int) -> QuarterHour:
+        return QuarterHour(sealed_through.start + number * LENGTH)
+
+    now, last, at = nth(later).end + GRACE, nth(later), sealed_through
+    marked = [nth(number) for number in sorted(marks) if number <= later]
+    previous, in_runs, covered = ("", ""), list[QuarterHour](), 0
+    while at < last:
+        recorded = [one for one in marked if at < one][:96]
+        empty = empty_through(last, recorded)
+        if at < empty:
+            assert not [one for one in marked if at < one <= empty]
+            covered, at = covered + (empty.start - at.start) // LENGTH, empty
+            continue
+        plan = next_plan(Checkpoint(at, previous, None), recorded, now, ReportSettings(GRACE, "1.0"), 1)
+        if previous[0]:
+            assert (plan.empty_since or plan.first.start) == run_bounds(previous[0])[1]
+        assert plan.empty_since is None or plan.empty_since < plan.first.start
+        in_runs += plan.recorded
+        previous = plan.run, "hash"
+        covered, at = covered + len(plan.quarter_hours), plan.last
+    assert (in_runs, covered, at) == (marked, later, last)
 
 
 @given(
@@ -143,7 +186,9 @@ def test_a_plan_is_parsed_from_its_control_item_as_it_was_stored(
     first: QuarterHour, more: int, shards: int, parts: int
 ) -> None:
     last = QuarterHour(first.start + more * timedelta(minutes=15))
-    plan = Plan(first, last, "2026-10-23T01:47:00.000Z", "1.0", shards, ("", ""), parts=parts)
+    plan = Plan(
+        first, last, "2026-10-23T01:47:00.000Z", "1.0", shards, ("", ""), tuple(span(first, last))[::2], parts=parts
+    )
     assert Plan.of(from_item(to_item({"plan": plan.as_dict()}))["plan"]) == plan
 
 
@@ -221,7 +266,9 @@ def test_a_runs_totals_are_those_of_its_quarter_hours_in_order(
 
 # ---------------------------------------------------------------- a run's control item
 
-PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
+PLAN = Plan(
+    QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""), (QUARTER_HOUR, QUARTER_HOUR.next)
+)
 RUN = run_values(PLAN, [SealedFile(3, "abc", 99), SealedFile(0)], "hash-1", 2)
 
 

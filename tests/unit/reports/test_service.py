@@ -1,5 +1,6 @@
 """A report run from its plan to the checkpoint, over a ledger, a table and a bucket in memory."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -41,6 +42,7 @@ from tests.support.sealing import line, opening
 
 GRACE = timedelta(minutes=2)
 START = QuarterHour.parse("202610230115")
+FIRST, EMPTY, LAST = (QuarterHour.parse(name) for name in ("202610230130", "202610230145", "202610230200"))
 RUN = "2026-10-23T0130-0215"
 FOLDER = "reports/2026/10/23/0130-0215/"
 SOLD = (
@@ -80,6 +82,8 @@ class Store:
         self.before: dict[str, Callable[[], object]] = {}
         self.crash_at: int | None = None
         self.started: list[Plan] = []
+        self.marked = {EMPTY}
+        """Marked quarter-hours beside those with events: a request may mark one, and append nothing to it."""
         self._shards = shards
 
     def _begin(self, call: str) -> None:
@@ -94,6 +98,15 @@ class Store:
 
     def shards(self) -> int:
         return self._shards
+
+    def recorded(self, first: QuarterHour, last: QuarterHour) -> list[QuarterHour]:
+        marked = {Partition.parse(str(item["quarter_hour"])).quarter_hour for item in self.ledger} | self.marked
+        return sorted(one for one in marked if first <= one <= last)[:96]
+
+    def pass_over(self, at: Checkpoint, last: QuarterHour) -> None:
+        self._begin("pass over")
+        if self.at == at and at.plan is None:
+            self.at = replace(at, sealed_through=last)
 
     def save_plan(self, at: Checkpoint, plan: Plan) -> None:
         self._begin("plan")
@@ -319,6 +332,106 @@ def test_the_indexes_are_written_in_parts_before_they_need_much_memory(monkeypat
     assert proven(store)
 
 
+# ---------------------------------------------------------------- without events
+
+NEXT_YEAR = utc("01:30") + timedelta(days=365)
+"""A quarter-hour with an event, a year after the others."""
+
+
+def manifests(store: Store) -> list[dict[str, Any]]:
+    return [json.loads(content) for key, content in store.objects.items() if key.endswith("/manifest.json")]
+
+
+def test_time_without_events_is_passed_over_by_one_write_and_named_by_the_next_run(hands: ManualClock) -> None:
+    store = Store([*SOLD, line(NEXT_YEAR, "e")])
+    report(store)
+    store.calls, read = [], len(store.read_partitions)
+    hands.advance_to(NEXT_YEAR - timedelta(hours=3))
+    assert report(store) == ReportResult()
+    assert (store.calls, store.at and str(store.at.sealed_through)) == (["pass over"], "202710222200")
+    hands.advance_to(NEXT_YEAR + timedelta(minutes=17))
+    assert report(store).runs == ["2027-10-23T0000-0145"]
+    assert [str(one) for one in store.read_partitions[read:]] == ["202710230130#00"]
+    assert [manifest["empty"] for manifest in manifests(store)] == [
+        None,
+        {"from": "2026-10-23T02:15:00Z", "to": "2027-10-23T00:00:00Z"},
+    ]
+    assert proven(store)
+
+
+def test_how_often_a_report_runs_while_nothing_happens_changes_no_byte() -> None:
+    sold = [*SOLD, *(line(utc("01:30") + timedelta(days=days, hours=2), f"d{days}") for days in (0, 1, 3, 40))]
+
+    def stored(hours: Callable[[int], bool]) -> Store:
+        with clock.using(own := ManualClock(utc("02:17"))):
+            store = Store(sold)
+            for hour in range(42 * 24):
+                own.advance_to(utc("02:17") + timedelta(hours=hour))
+                if hours(hour):
+                    report(store)
+            return store
+
+    def has_ended(hour: int) -> bool:
+        """Return whether events have ended since the hour before, or come in the next."""
+        return any((hour - at) % (42 * 24) in {0, 1, 2} for at in (0, 24, 72, 960)) or hour == 42 * 24 - 1
+
+    always, rarely = stored(lambda _: True), stored(has_ended)
+    assert len(always.calls) - len(rarely.calls) > 900
+    assert rarely.objects == always.objects
+    assert (rarely.runs, rarely.entities, rarely.at) == (always.runs, always.entities, always.at)
+    assert proven(always)
+
+
+def test_the_days_before_the_first_run_are_named_by_none(hands: ManualClock) -> None:
+    store = Store([line(NEXT_YEAR, "e")])
+    store.marked = set()
+    hands.advance_to(NEXT_YEAR + timedelta(minutes=17))
+    assert report(store).runs == ["2027-10-23T0000-0145"]
+    assert [manifest["empty"] for manifest in manifests(store)] == [None]
+    assert proven(store)
+
+
+@pytest.mark.parametrize("later", [timedelta(hours=3), timedelta(days=365)], ids=["the same day", "a year"])
+def test_after_a_crash_at_any_call_around_empty_time_the_next_run_writes_the_same(later: timedelta) -> None:
+    firings = [utc("02:17"), utc("03:17"), utc("02:00") + later, utc("02:17") + later]
+
+    def stored(crash_at: int | None) -> Store:
+        store = Store([*SOLD, line(utc("01:50") + later, "e")])
+        store.crash_at = crash_at
+        with clock.using(own := ManualClock(firings[0])):
+            for firing in firings:
+                own.advance_to(firing)
+                try:
+                    report(store)
+                except CrashError:
+                    report(store)
+        return store
+
+    whole = stored(None)
+    assert whole.calls.count("pass over") >= 1
+    for point in range(len(whole.calls)):
+        store = stored(point)
+        assert (store.objects, store.at) == (whole.objects, whole.at), point
+
+
+def test_another_report_that_passes_over_the_same_time_meanwhile_changes_nothing(hands: ManualClock) -> None:
+    store = Store()
+    report(store)
+    hands.advance_to(utc("09:00"))
+    passed: list[QuarterHour] = []
+
+    def overtake() -> None:
+        assert store.at
+        store.at = replace(store.at, sealed_through=QuarterHour.parse("202610230400"))
+        passed.append(store.at.sealed_through)
+
+    store.before["pass over"] = overtake
+    assert report(store) == ReportResult()
+    assert passed
+    assert store.at
+    assert str(store.at.sealed_through) == "202610230830"
+
+
 # ---------------------------------------------------------------- interrupted
 
 
@@ -380,6 +493,7 @@ def test_a_run_that_is_out_of_time_is_completed_by_the_next_as_planned(hands: Ma
     assert store.at.plan
     assert [key.rpartition("/")[2] for key in store.objects] == ["lines.csv.gz", "totals.jsonl.gz"]
     hands.advance_to(utc("03:00"))
+    store.marked.add(LAST.next)
     store.read_partitions.clear()
     second = report(store, code="2.0")
     assert {one.quarter_hour for one in store.read_partitions[:2]} == {EMPTY, LAST}, "what is sealed is not read again"
@@ -401,7 +515,7 @@ def test_a_plan_that_another_run_stored_first_is_carried_out() -> None:
     store = Store()
     at = store.at
     assert at
-    theirs = Plan(QuarterHour.parse("202610230130"), QuarterHour.parse("202610230145"), "then", "0.9", 1, ("", ""))
+    theirs = Plan(FIRST, QuarterHour.parse("202610230145"), "then", "0.9", 1, ("", ""), (FIRST,))
 
     def save_plan() -> None:
         store.at = replace(at, plan=theirs)
@@ -466,8 +580,6 @@ def test_no_file_is_left_open(*, fails: bool) -> None:
 
 # ---------------------------------------------------------------- what the counters say
 
-FIRST, EMPTY, LAST = (QuarterHour.parse(name) for name in ("202610230130", "202610230145", "202610230200"))
-
 
 def test_counters_that_lag_are_pending_and_those_that_are_ahead_are_drift() -> None:
     store = Store()
@@ -523,7 +635,7 @@ def test_counters_that_still_lag_stay_pending_and_are_drift_a_day_later(hands: M
 def test_pending_runs_are_rechecked_while_there_is_time(hands: ManualClock, left: list[float], looked_at: int) -> None:
     store = lagging(hands)
     plan = Plan.of(store.runs[RUN]["plan"])
-    older = replace(plan, first=FIRST, last=FIRST)
+    older = replace(plan, first=FIRST, last=FIRST, recorded=(FIRST,))
     sealed = [SealedFile.of(store.runs[RUN]["sealed"][str(FIRST)])]
     store.put(with_proofs(run_values(older, sealed, "hash", 0), {FIRST: Counted.PENDING}))
     store.lagging = {}
@@ -535,6 +647,7 @@ def test_pending_runs_are_rechecked_while_there_is_time(hands: ManualClock, left
 
 def test_a_quarter_hour_without_events_is_not_compared_with_counters() -> None:
     store = Store(())
+    store.marked = {FIRST}
     report(store)
     assert (store.runs[RUN]["proofs"], store.runs[RUN]["counters"]) == ({}, "verified")
 

@@ -27,7 +27,15 @@ UNMET = service_error("ConditionalCheckFailedException")
 DENIED = service_error("AccessDeniedException")
 CONTENT = b"sealed lines"
 KEY = "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz"
-PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:03:00.000Z", "1.0", 1, ("run-0", "hash-0"))
+PLAN = Plan(
+    QUARTER_HOUR,
+    QUARTER_HOUR.next,
+    "2026-10-23T02:03:00.000Z",
+    "1.0",
+    1,
+    ("run-0", "hash-0"),
+    (QUARTER_HOUR, QUARTER_HOUR.next),
+)
 
 pytestmark = pytest.mark.usefixtures("hands")
 

@@ -31,7 +31,9 @@ export async function* proofOf(run) {
   yield await step("The quarter-hours cover the run without a gap", () => {
     const names = quarterHours(manifest.from, manifest.to).map((at) => at.slice(0, 16).replace(/[-T:]/g, ""));
     expect("The quarter-hours", manifest.quarter_hours.map((one) => one.quarter_hour).join(" "), names.join(" "));
-    return `${names.length} from ${format.timeUtc(manifest.from)} to ${format.timeUtc(manifest.to)}`;
+    if (manifest.empty) expect("The end of the empty time before the run", manifest.empty.to, manifest.from);
+    const empty = manifest.empty ? `; none has lines since ${format.timeUtc(manifest.empty.from)}` : "";
+    return `${names.length} from ${format.timeUtc(manifest.from)} to ${format.timeUtc(manifest.to)}${empty}`;
   });
   for (const file of manifest.files) {
     yield await step(`${file.key.split("/").pop()} is the file that was sealed`, async () => {
@@ -81,7 +83,7 @@ async function* chainOf(manifest) {
       ...(await step(text, async () => {
         const read = await readManifest(found.files, sha256);
         expect("The name of the run", read.run, run);
-        expect("The end of the run", read.to, later.from);
+        expect("The end of the run", read.to, (later.empty ?? later).from);
         earlier = read;
         return `${run}, SHA-256 ${sha256}`;
       })),

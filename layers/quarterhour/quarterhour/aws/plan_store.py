@@ -47,7 +47,11 @@ class PlanStore:
 
         Otherwise another invocation was faster. So the caller reads the item again, and carries out the plan in it.
         """
-        self._write(save_request(self, plan, at))
+        self.move({_PLAN: plan}, at)
+
+    def move(self, done: Mapping[str, Any], at: Revision | None) -> None:
+        """Set attributes, such as a new position, if no plan is under way, and if the position is ``at``."""
+        self._write(move_request(self, done, at))
 
     def finish(self, plan: Mapping[str, Any], at: Revision | None, done: Mapping[str, Any]) -> None:
         """Set the attributes ``done``, the new position among them, and remove the plan, if it is the one under way.
@@ -65,9 +69,9 @@ class PlanStore:
         return conditional_write(lambda: self.client.update_item(**request), _TABLE).applied
 
 
-def save_request(store: PlanStore, plan: Mapping[str, Any], at: Revision | None) -> Request:
-    """Build the UpdateItem that stores a plan, if the position has not moved and no plan is under way."""
-    return _update_request(store, at, set_all({_PLAN: plan}), {_PLAN: plan}, f"attribute_not_exists(#{_PLAN})")
+def move_request(store: PlanStore, done: Mapping[str, Any], at: Revision | None) -> Request:
+    """Build the UpdateItem that sets attributes, if the position has not moved and no plan is under way."""
+    return _update_request(store, at, set_all(done), done, f"attribute_not_exists(#{_PLAN})")
 
 
 def finish_request(store: PlanStore, plan: Mapping[str, Any], at: Revision | None, done: Mapping[str, Any]) -> Request:

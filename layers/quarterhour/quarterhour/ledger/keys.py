@@ -14,6 +14,8 @@ CHECKPOINT_KEY: Final[Key] = {"pk": "CONTROL", "sk": "checkpoint"}
 """The key of the control item with the last sealed quarter-hour and the plan of the unfinished run."""
 SEALED_THROUGH: Final = "sealed_through"
 """The attribute of that item with the last sealed quarter-hour."""
+RECORDED: Final = f"recorded{SEPARATOR}"
+"""The prefix of the sort keys of the control items that mark quarter-hours: something may be recorded in them."""
 SHARDS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "shards"}
 """The key of the control item with the highest number of ledger shards ever used: reports read that many."""
 LINKED: Final = f"LINKED{SEPARATOR}"
@@ -21,6 +23,22 @@ LINKED: Final = f"LINKED{SEPARATOR}"
 _HASH_LENGTH: Final = 22
 _FIRST: Final = "!"
 _LAST: Final = "\U0010ffff"
+
+
+def recorded_key(quarter_hour: QuarterHour) -> Key:
+    """Return the key of the mark of a quarter-hour: ``CONTROL``, ``recorded#202610230130``."""
+    return {"pk": CHECKPOINT_KEY["pk"], "sk": f"{RECORDED}{quarter_hour}"}
+
+
+def recorded_range(first: QuarterHour, last: QuarterHour) -> Range:
+    """Return the range of the marks of some quarter-hours, both included, read strongly consistent."""
+    low, high = recorded_key(first)["sk"], recorded_key(last)["sk"]
+    return Range(CHECKPOINT_KEY["pk"], low, high, consistent=True)
+
+
+def recorded_of(mark: Mapping[str, Any]) -> QuarterHour:
+    """Return the quarter-hour of a mark."""
+    return QuarterHour.parse(mark["sk"].removeprefix(RECORDED))
 
 
 def sealed_through_of(checkpoint: Mapping[str, Any]) -> QuarterHour:

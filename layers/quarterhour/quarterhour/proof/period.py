@@ -64,11 +64,15 @@ def _content(line: Line) -> str:
 
 @dataclass(slots=True)
 class Sources:
-    """What the periods are verified from. ``ledger``: the keys of the sealed lines, in their order."""
+    """What the periods are verified from.
+
+    ``ledger``: the keys of the sealed lines; ``runs``: the names of the runs of the reports; both in their order.
+    """
 
     open: OpenObject
     files: CheckedFiles
     ledger: list[str]
+    runs: list[str]
     rates: dict[QuarterHour, Rates] = field(default_factory=dict)
     compared: int = 0
 
@@ -173,8 +177,9 @@ class PeriodVerifier(ABC):
         if sealed.previous and sealed.previous.next != sealed.period:
             files.problem(key, f"previous.period: expected {sealed.period.previous}, found {sealed.previous}")
         run = manifest["report"]["run"]
-        if run_bounds(run)[1] != sealed.bound.end:
-            files.problem(key, f"report.run: {run} does not end with the bound, {sealed.bound}")
+        later = [one for one in self._sources.runs if one > run and run_bounds(one)[1] <= sealed.bound.end]
+        if later or run_bounds(run)[1] > sealed.bound.end:
+            files.problem(key, f"report.run: {run} is not the last run up to the bound, {sealed.bound}")
 
     def _manifest(self) -> dict[str, Any]:
         """Return what the manifest must hold, as far as it does not follow from the list."""

@@ -12,7 +12,7 @@ from quarterhour.ledger.reading.explanation import commission_matches
 from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account, Identity, Partition, Position, position_suffix
-from quarterhour.model.quarter_hours import QuarterHour, span
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
 from quarterhour.model.schema import check_schema
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Conversion, Pins, convert, foreign_currencies, pins_of
@@ -144,11 +144,10 @@ class _Verifier:
             self._found.accounts[account] = self._found.accounts.get(account, Totals()) + total
 
     def _check_header(self, key: str, document: Mapping[str, Any]) -> None:
-        """Check schema, bounds, names and quarter-hours; a run must begin where the previous one ended."""
+        """Check schema, bounds, names and quarter-hours."""
         check_schema(document["schema"])
         start, end = parse_iso(document["from"]), parse_iso(document["to"])
-        if self.until is not None:
-            self._expect(key, "from", document["from"], iso_seconds(self.until))
+        self._check_empty(key, document, start)
         self.until = end
         first, last = QuarterHour.at(start), QuarterHour.at(end).previous
         run = run_id(first, last)
@@ -158,6 +157,19 @@ class _Verifier:
         self._expect(key, "files", [file["key"] for file in document["files"]], names)
         covered = [str(quarter_hour) for quarter_hour in span(first, last)]
         self._expect(key, "quarter_hours", [entry["quarter_hour"] for entry in document["quarter_hours"]], covered)
+
+    def _check_empty(self, key: str, document: Mapping[str, Any], start: "datetime") -> None:
+        """Check that a run, with the empty time that it names, begins where the previous one ended."""
+        empty = document["empty"]
+        if self.until is None:
+            self._expect(key, "empty", empty, None)
+            return
+        self._expect(key, "from", (empty or document)["from"], iso_seconds(self.until))
+        if empty:
+            self._expect(key, "empty.to", empty["to"], document["from"])
+            if self.until >= start:
+                self._problem(key, f"empty: {_short(empty)} is no time before the run")
+            self._found.quarter_hours += max(0, (start - self.until) // LENGTH)
 
     def _verify_quarter_hour(
         self, key: str, document: Mapping[str, Any], entry: Mapping[str, Any], totals: RunTotals

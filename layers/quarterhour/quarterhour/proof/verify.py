@@ -31,7 +31,7 @@ from quarterhour.proof.releases import PeriodDrafts, ReleasesVerifier
 from quarterhour.proof.reports import Lines, OpenObject, ReportVerification
 from quarterhour.proof.reports import verify as verify_reports
 from quarterhour.proof.statement import comparable, draft_figures, draft_of
-from quarterhour.reports.keys import part_of_lines
+from quarterhour.reports.keys import part_of_lines, run_of_manifest
 from quarterhour.statements.drafts.draft import FIGURES, ListedDraft, read_drafts
 from quarterhour.statements.keys import (
     DRAFT,
@@ -194,7 +194,9 @@ class _Verifier:
 
     def __init__(self, open_object: OpenObject, names: Sequence[str]) -> None:
         self._found = Verification()
-        self._sources = Sources(open_object, CheckedFiles(open_object), [key for key in names if part_of_lines(key)])
+        ledger = [key for key in names if part_of_lines(key)]
+        runs = [run for key in names if (run := run_of_manifest(key))]
+        self._sources = Sources(open_object, CheckedFiles(open_object), ledger, runs)
         self._keys = {
             prefix: set(keys)
             for prefix, keys in groupby(

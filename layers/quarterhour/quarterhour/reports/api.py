@@ -95,6 +95,12 @@ class PreviousManifest(TypedDict):
     sha256: Sha256
 
 
+class EmptySpan(From):
+    """The time between two runs, in which nothing was recorded in any shard."""
+
+    to: Instant
+
+
 class Manifest(From):
     """The contents of a report run, with the hash of every file."""
 
@@ -107,6 +113,8 @@ class Manifest(From):
     parts: Count
     """The number of parts of each quarter-hour."""
     previous: PreviousManifest | None
+    empty: EmptySpan | None
+    """The empty quarter-hours between the previous run and this one; null if it begins where that one ended."""
     base_currency: NotRequired[Currency]
     quarter_hours: list[SealedQuarterHour]
     lines: Count

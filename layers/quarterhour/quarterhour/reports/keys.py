@@ -36,6 +36,7 @@ _AFTER_TIMES: Final = "U"
 """Sorts after every time of a day in a run's name."""
 
 _RUN: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})T(\d{4})-(\d{4})", re.ASCII)
+_MANIFEST: Final = re.compile(rf"{REPORTS}(\d{{4}})/(\d\d)/(\d\d)/(\d{{4}})-(\d{{4}})/{MANIFEST}", re.ASCII)
 _PART: Final = re.compile(r"(\d{12})(?:-(\d{2}))?", re.ASCII)
 _LINES: Final = re.compile(r"ledger/dt=(\d{4})-(\d{2})-(\d{2})/quarter=(\d{4})/lines(-\d{2})?\.csv\.gz", re.ASCII)
 
@@ -131,6 +132,12 @@ def run_prefix(run: str) -> str:
     """
     year, month, day, start, end = _parse_run(run)
     return f"{REPORTS}{year}/{month}/{day}/{start}-{end}/"
+
+
+def run_of_manifest(key: str) -> str | None:
+    """Parse the run's name from the object key of its manifest; return ``None`` for any other key."""
+    match = _MANIFEST.fullmatch(key)
+    return "{}-{}-{}T{}-{}".format(*match.groups()) if match else None
 
 
 def rates_key(run: str) -> str:

@@ -172,7 +172,11 @@ def _in_base(row: SummaryRow, conversion: Conversion) -> list[str]:
 def manifest(
     plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conversion: Conversion | None = None
 ) -> dict[str, Any]:
-    """Return the manifest of a run, without ``files``; it does not depend on when or how often it is written."""
+    """Return the manifest of a run, without ``files``; it does not depend on when or how often it is written.
+
+    ``empty``: the bounds of the time between the previous run and this one; its quarter-hours hold nothing in any
+    shard.
+    """
     rows = totals.by_row()
     by_account: dict[Account, PeriodTotals] = {}
     for (account, period), one in rows.items():
@@ -180,6 +184,7 @@ def manifest(
     run, digest = plan.previous
     base = {"base_currency": conversion.base} if conversion else {}
     quarter_hours = plan.quarter_hours
+    empty = {"from": iso_seconds(plan.empty_since), "to": iso_seconds(plan.first.start)} if plan.empty_since else None
     rates = [{"rates": pins_as_list(pins)} for pins in conversion.pins] if conversion else [{} for _ in quarter_hours]
     files = dict(zip(plan.all_parts, sealed, strict=True))
     return {
@@ -192,6 +197,7 @@ def manifest(
         "shards": plan.shards,
         "parts": plan.parts,
         "previous": {"run": run, "sha256": digest} if run else None,
+        "empty": empty,
         **base,
         "quarter_hours": [
             {**_quarter_hour(plan, quarter_hour, files), **rates_}
@@ -212,7 +218,7 @@ def manifest(
 
 def _quarter_hour(plan: Plan, quarter_hour: QuarterHour, files: Mapping[Part, SealedFile]) -> dict[str, Any]:
     """Return a quarter-hour with the files of its parts; a part without lines has none."""
-    parts = [(part, files[part]) for part in parts_of(quarter_hour, plan.parts)]
+    parts = [(part, files[part]) for part in parts_of(quarter_hour, plan.parts) if part in files]
     lines = sum(file.lines for _, file in parts)
     sealed = [_file(part, file) for part, file in parts if file.lines]
     return {"quarter_hour": str(quarter_hour), "shards": plan.shards, "lines": lines, "files": sealed}

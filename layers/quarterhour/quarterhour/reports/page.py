@@ -60,13 +60,14 @@ def report_page(manifest: Mapping[str, Any]) -> bytes:
 
 def _what(manifest: Mapping[str, Any]) -> Html:
     """Return the bounds of the run, and how much it sealed."""
-    entries = manifest["quarter_hours"]
+    entries, empty = manifest["quarter_hours"], manifest["empty"]
     return block(
         "parties",
         facts(
             [
                 ("From", instant(manifest["from"])),
                 ("To", instant(manifest["to"])),
+                *([("Nothing was recorded before it, since", instant(empty["from"]))] if empty else []),
                 ("Quarter-hours", escaped(str(len(entries)))),
                 ("Without lines", escaped(str(sum(not entry["lines"] for entry in entries)))),
                 ("Lines", escaped(str(manifest["lines"]))),

@@ -11,11 +11,11 @@ from quarterhour.ledger.keys import sealed_through_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
-from quarterhour.model.quarter_hours import GRACE, LENGTH, QuarterHour, span
+from quarterhour.model.quarter_hours import GRACE, QuarterHour, span
 from quarterhour.model.schema import SCHEMA, check_schema
 from quarterhour.model.totals import Totals, add_up
 from quarterhour.registry.settings.settings import Settings
-from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
+from quarterhour.reports.keys import PENDING, Part, last_closed, run_bounds, run_id, run_key
 from quarterhour.reports.product_figures import ProductTotals, add_products
 
 AccountTotals = dict[Account, Totals]
@@ -31,7 +31,7 @@ LocationTotals = dict[tuple[str, str], Totals]
 SHARDS_A_PART: Final = 8
 """The most shards of a part: one function seals in time what they can record."""
 QUARTER_HOURS_OF_PARTS: Final = 4
-"""The most quarter-hours of a run in parts, so that one function publishes all their accounts in time."""
+"""The most marked quarter-hours of a run in parts, so that one function publishes all their accounts in time."""
 
 STREAM_RETENTION: Final = timedelta(hours=24)
 """The stream delivers nothing older: a counter that still lags after this will never catch up."""
@@ -72,6 +72,7 @@ class Plan:
 
     ``previous`` is the name of the previous run and the SHA-256 of its manifest; both are empty for the first run.
     ``base`` is the base currency of the summary; empty for none. ``parts`` is the number of parts of each quarter-hour.
+    ``recorded`` are those of its quarter-hours in which something may be recorded; the others are empty.
     """
 
     first: QuarterHour
@@ -80,6 +81,7 @@ class Plan:
     code_version: str
     shards: int
     previous: tuple[str, str]
+    recorded: tuple[QuarterHour, ...]
     base: str = ""
     parts: int = 1
 
@@ -95,8 +97,15 @@ class Plan:
 
     @property
     def all_parts(self) -> list[Part]:
-        """The parts of all quarter-hours, in order."""
-        return [part for quarter_hour in self.quarter_hours for part in parts_of(quarter_hour, self.parts)]
+        """The parts of all quarter-hours that may hold lines, in order."""
+        return [part for quarter_hour in self.recorded for part in parts_of(quarter_hour, self.parts)]
+
+    @property
+    def empty_since(self) -> datetime | None:
+        """The end of the previous run, if empty quarter-hours lie between it and this run."""
+        run, _ = self.previous
+        end = run_bounds(run)[1] if run else self.first.start
+        return end if end < self.first.start else None
 
     @property
     def execution_input(self) -> dict[str, Any]:
@@ -117,6 +126,7 @@ class Plan:
             "code_version": self.code_version,
             "shards": self.shards,
             "previous": list(self.previous),
+            "recorded": [str(quarter_hour) for quarter_hour in self.recorded],
             "base": self.base,
             "parts": self.parts,
         }
@@ -132,6 +142,7 @@ class Plan:
             values["code_version"],
             int(values["shards"]),
             (values["previous"][0], values["previous"][1]),
+            tuple(map(QuarterHour.parse, values["recorded"])),
             values["base"],
             int(values["parts"]),
         )
@@ -178,18 +189,27 @@ class Checkpoint:
         return cls(sealed_through_of(values), (run, digest), Plan.of(plan) if plan else None)
 
 
-def next_plan(at: Checkpoint, now: datetime, settings: ReportSettings, shards: int) -> Plan | None:
+def empty_through(last: QuarterHour, recorded: Sequence[QuarterHour]) -> QuarterHour:
+    """Return the last of the empty quarter-hours that no run covers: ``last``, or the one before the first marked day.
+
+    ``recorded``: the marked quarter-hours up to ``last``.
+    """
+    return min(last, QuarterHour.first_of(recorded[0].day).previous) if recorded else last
+
+
+def next_plan(
+    at: Checkpoint, recorded: Sequence[QuarterHour], now: datetime, settings: ReportSettings, shards: int
+) -> Plan:
     """Plan a run of the final quarter-hours after the checkpoint, at most to the end of their UTC day.
 
-    A run in parts is shorter. Returns ``None`` if no quarter-hour is final.
+    ``recorded``: the marked ones among the final quarter-hours, of which the first is on that day. A run in parts is
+    shorter.
     """
     first = at.sealed_through.next
     last = min(last_closed(now, settings.grace), QuarterHour.last_of(first.day))
-    if first > last:
-        return None
     parts = -(-shards // SHARDS_A_PART)
-    if parts > 1:
-        last = min(last, QuarterHour(first.start + (QUARTER_HOURS_OF_PARTS - 1) * LENGTH))
+    if parts > 1 and len(recorded) > QUARTER_HOURS_OF_PARTS:
+        last = min(last, recorded[QUARTER_HOURS_OF_PARTS - 1])
     return Plan(
         first,
         last,
@@ -197,6 +217,7 @@ def next_plan(at: Checkpoint, now: datetime, settings: ReportSettings, shards: i
         settings.code_version,
         shards,
         at.previous,
+        tuple(one for one in recorded if one <= last),
         base=settings.base,
         parts=parts,
     )
@@ -280,7 +301,7 @@ def sums_by_account(rows: SummaryTotals) -> AccountTotals:
 def run_values(
     plan: Plan, sealed: Sequence[SealedFile], manifest_sha256: str, default_rate_events: int
 ) -> dict[str, Any]:
-    """Return a run's control item: its plan, the sealed file of each part, and the hash of its manifest.
+    """Return a run's control item: its plan, the sealed files of its parts, and the hash of its manifest.
 
     ``default_rate_events``: how many of its events the default commission rate charged.
     """

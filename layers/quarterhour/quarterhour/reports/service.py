@@ -17,12 +17,14 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import QuarterHourTotals
 from quarterhour.reports.archived import ArchivedPostings
+from quarterhour.reports.keys import last_closed
 from quarterhour.reports.plan import (
     Plan,
     Proof,
     ReportSettings,
     RunTotals,
     SealedFile,
+    empty_through,
     next_plan,
     proof,
     run_values,
@@ -149,14 +151,25 @@ class Reporter:
         return at.plan if at and at.plan and at.plan.run == run else None
 
     def _plan(self) -> Plan | None:
-        """Return the plan under way, or a new one; ``None`` if every final quarter-hour is reported."""
+        """Return the plan under way, or a new one; ``None`` if every final quarter-hour is reported.
+
+        Days without events, and the time since the last event, are passed over: the next run's manifest names them.
+        """
         checkpoints = self._stores.checkpoints
         while at := checkpoints.checkpoint():
             if at.plan:
                 return at.plan
-            plan = next_plan(at, clock.now(), self._settings, checkpoints.shards())
-            if plan is None:
+            # The clock is read before the marks: nothing can be recorded any more in what is final now.
+            now = clock.now()
+            first, last = at.sealed_through.next, last_closed(now, self._settings.grace)
+            if first > last:
                 return None
+            recorded = checkpoints.recorded(first, last)
+            empty = empty_through(last, recorded)
+            if first <= empty:
+                checkpoints.pass_over(at, empty)
+                continue
+            plan = next_plan(at, recorded, now, self._settings, checkpoints.shards())
             checkpoints.save_plan(at, plan)  # another run may have stored its plan first: the stored one is read next
         return None
 

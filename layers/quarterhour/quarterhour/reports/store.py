@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,10 +13,10 @@ from quarterhour.aws.plan_store import PlanStore
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_write, get_item, put_items, query_pages
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.keys import CHECKPOINT_KEY, SEALED_THROUGH
+from quarterhour.ledger.keys import CHECKPOINT_KEY, SEALED_THROUGH, recorded_of, recorded_range
 from quarterhour.ledger.postings.partitions import highest_shards
 from quarterhour.model.errors import UnavailableError
-from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.registry.exchange_rates.plan import LastUse
 from quarterhour.registry.exchange_rates.store import ExchangeRateStore
 from quarterhour.reports.base_currency import Pins, pins_as_list, pins_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _TABLE: Final = "the Entity table"
 _WRITTEN_AT_A_TIME: Final = 1000
+_OF_A_DAY: Final = timedelta(days=1) // LENGTH
 
 
 def pin_request(table: str, quarter_hour: QuarterHour, base: str, pins: Pins) -> Request:
@@ -67,6 +68,18 @@ class CheckpointStore:
     def shards(self) -> int:
         """Return the highest number of ledger shards ever used."""
         return highest_shards(self.client, self.table)
+
+    def recorded(self, first: QuarterHour, last: QuarterHour) -> list[QuarterHour]:
+        """Return the marked quarter-hours of some final ones, in order, as many as a day can have.
+
+        All others are empty, as each quarter-hour is marked before anything is recorded in it.
+        """
+        marks = EntityReader(self.client, self.table).read(recorded_range(first, last), _OF_A_DAY)
+        return [recorded_of(mark) for mark in islice(marks, _OF_A_DAY)]
+
+    def pass_over(self, at: Checkpoint, last: QuarterHour) -> None:
+        """Move the checkpoint over empty quarter-hours, unless another run has moved it or stored a plan."""
+        self._plans.move({SEALED_THROUGH: str(last)}, str(at.sealed_through))
 
     def save_plan(self, at: Checkpoint, plan: Plan) -> None:
         """Store a plan, unless another run has stored one first."""

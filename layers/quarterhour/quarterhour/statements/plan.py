@@ -245,9 +245,10 @@ def due_period(
     """
     if progress.plan:
         return progress.plan.period
-    first = None if progress.sealed or calendar.first_period else began()
-    if not (progress.sealed or calendar.first_period or first):
+    run, _ = checkpoint.previous
+    if not run:  # nothing was ever recorded
         return None
+    first = None if progress.sealed or calendar.first_period else began()
     period = progress.next_period(calendar, first or checkpoint.sealed_through.start)
     return period if due(period, calendar, checkpoint.sealed_through) else None
 

@@ -39,9 +39,19 @@ THROTTLED = service_error("ProvisionedThroughputExceededException")
 TAKEN: dict[str, Any] = {}
 
 
-def store(client: Scripted) -> SegmentStore:
+def new_store(client: Scripted) -> SegmentStore:
+    """Return the store of a process that has appended nothing yet."""
     stub: Any = client
     return SegmentStore(stub, "Ledger", "Entity", Workers(1))
+
+
+def store(client: Scripted) -> SegmentStore:
+    """Return the store of a process that has appended to the quarter-hours of the tests before."""
+    made, earlier = new_store(client), [segment("x"), segment("x", at=utc("01:46:30"))]
+    answers, client.answers = client.answers, [TAKEN]
+    made.append(earlier, always)
+    client.answers, client.calls = answers, []
+    return made
 
 
 def planned(*ids: str, at: datetime = AT) -> PlannedSegment:
@@ -79,6 +89,55 @@ def open_now(hands: ManualClock) -> Callable[[QuarterHour], bool]:
 
 
 pytestmark = pytest.mark.usefixtures("hands")
+
+
+# ---------------------------------------------------------------- marks
+
+
+MARK = "put_item", {"TableName": "Entity", "Item": {"pk": {"S": "CONTROL"}, "sk": {"S": "recorded#202610230130"}}}
+
+
+def test_a_quarter_hour_is_marked_before_a_process_first_appends_to_it_and_only_then() -> None:
+    client = Scripted(TAKEN)
+    made = new_store(client)
+    made.append([segment("a"), segment("b")], always)
+    assert [(operation, request["TableName"]) for operation, request in client.calls] == [
+        ("put_item", "Entity"),
+        ("put_item", "Ledger"),
+        ("put_item", "Ledger"),
+    ]
+    assert client.calls[0] == MARK
+    client.calls.clear()
+    made.append([segment("c"), segment("d", at=utc("01:46:30"))], always)
+    assert [request["Item"].get("sk", {}).get("S") for _, request in client.calls] == [
+        "recorded#202610230145",
+        None,
+        None,
+    ]
+
+
+@pytest.mark.parametrize("error", [THROTTLED, TIMEOUT])
+def test_nothing_is_appended_to_a_quarter_hour_that_cannot_be_marked(error: Exception) -> None:
+    client = Scripted(error)
+    made = new_store(client)
+    assert made.append([segment("a")], always) == set()
+    assert client.calls == [MARK] * ATTEMPTS
+    client.answers, client.calls = [error, TAKEN], []
+    assert made.append([segment("a")], always) == set(segment("a").claims)
+    assert client.calls[:2] == [MARK] * 2
+    assert len(client.calls) == 3
+
+
+def test_a_mark_that_can_never_succeed_raises_an_error() -> None:
+    with pytest.raises(ClientError, match="AccessDenied"):
+        new_store(Scripted(service_error("AccessDeniedException"))).append([segment("a")], always)
+
+
+def test_a_closing_quarter_hour_is_not_marked(hands: ManualClock) -> None:
+    client = Scripted(TAKEN)
+    hands.advance_to(utc("01:46:25"))
+    assert new_store(client).append([segment("a")], open_now(hands)) == set()
+    assert client.calls == []
 
 
 # ---------------------------------------------------------------- appends

@@ -110,7 +110,9 @@ def test_a_file_that_contradicts_the_ledger_replaces_nothing_from_there_on(
 
 
 def test_the_manifest_must_name_the_files_that_the_run_has_sealed() -> None:
-    plan = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:03:00.000Z", "1", 1, ("", ""))
+    plan = Plan(
+        QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:03:00.000Z", "1", 1, ("", ""), (QUARTER_HOUR, QUARTER_HOUR.next)
+    )
     run = {"sealed": {str(QUARTER_HOUR): [4, "abc", 99]}}
     file = {"key": Part(QUARTER_HOUR).lines_key, "sha256": "abc", "size": 99}
     manifest = {"quarter_hours": [{"files": [file]}, {"files": []}]}

@@ -57,7 +57,7 @@ class World:
     def days(self, first: date, through: QuarterHour) -> Iterator[tuple[date, list[dict[str, Any]]]]:
         self.days_read.append((first, through))
         for day, runs in RUNS.items():
-            if first <= day <= through.day:
+            if runs and first <= day <= through.day:
                 yield day, [{"sk": run} for run in runs]
 
     def accounts(
@@ -126,7 +126,15 @@ def test_of_one_account_only_the_runs_that_name_it_are_read(world: World) -> Non
 
 def test_a_rebuild_begins_at_the_day_that_it_is_given_but_lifetimes_at_the_first(world: World) -> None:
     assert rebuild(world, first=SATURDAY)["days"] == 2
-    assert world.days_read == [(SATURDAY, THROUGH), (date.min, THROUGH)]
+    assert world.days_read == [(SATURDAY, THROUGH), (date.min, THROUGH), (date.min, THROUGH)]
+
+
+def test_a_day_without_runs_is_repaired_too_but_none_before_the_first_run(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(RUNS, SATURDAY, [])
+    assert rebuild(world, first=date(2020, 1, 1))["days"] == 3
+    assert [(day, runs) for day, runs, _ in world.repaired_days][1] == (SATURDAY, [])
 
 
 def test_without_time_one_day_is_repaired_and_the_next_one_named(world: World) -> None:

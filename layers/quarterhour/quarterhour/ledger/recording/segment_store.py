@@ -1,17 +1,18 @@
 """The calls to DynamoDB that append segments and voids and look them up, and the builders of their requests."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from quarterhour.aws.expressions import put_request
 from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import NETWORK_ERRORS, attempts, is_failed_condition, is_transient
 from quarterhour.aws.tables import conditional_write
 from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY
+from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, recorded_key
 from quarterhour.ledger.postings.posting import Facts, Posting
 from quarterhour.ledger.postings.reading import Unarchive, as_stored, read_items
 from quarterhour.ledger.postings.segments import (
@@ -77,6 +78,7 @@ class SegmentStore:
     entity_table: str
     workers: Workers
     unarchive: Unarchive = as_stored
+    _marked: set[QuarterHour] = field(default_factory=set)
 
     def prepare(self, shards: int, before: QuarterHour) -> None:
         """Write the control items that make reports read every append; call it before a process appends first."""
@@ -111,6 +113,8 @@ class SegmentStore:
         A segment that cannot be appended now is left out, and so is one whose key a void has. ``may_append`` is called
         for its quarter-hour before each call to DynamoDB, because a late append could take effect after the seal.
         """
+        quarter_hours = {segment.key.partition.quarter_hour for segment in segments}
+        marked = {one for one in quarter_hours if self._mark(one, may_append)}
 
         def append(segment: NewSegment) -> set[LedgerKey]:
             item = segment_item(segment.key, len(segment.claims), segment.events)
@@ -120,7 +124,27 @@ class SegmentStore:
             identities = (existing and _identities_in(existing)) or {}
             return {key for key, claim in segment.claims.items() if identities.get(key[1]) == claim.identity}
 
-        return {key for keys in self.workers.map(append, segments) for key in keys}
+        reported = [one for one in segments if one.key.partition.quarter_hour in marked]
+        return {key for keys in self.workers.map(append, reported) for key in keys}
+
+    def _mark(self, quarter_hour: QuarterHour, may_append: MayAppend) -> bool:
+        """Mark a quarter-hour before this process first appends to it; return whether it is marked.
+
+        Reports read no other quarter-hour.
+        """
+        if quarter_hour in self._marked:
+            return True
+        request = put_request(self.entity_table, recorded_key(quarter_hour))
+        for _ in attempts(lambda: may_append(quarter_hour)):
+            try:
+                self.client.put_item(**request)
+            except (ClientError, *NETWORK_ERRORS) as error:
+                if not is_transient(error):
+                    raise
+            else:
+                self._marked.add(quarter_hour)
+                return True
+        return False
 
     def fence(self, claims: Sequence[Claim], may_append: MayAppend) -> Found:
         """Put a void under the key of each segment that is absent, and return what the ledger holds after it.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Final, Self
 
 from quarterhour.aws.resources import Resources
@@ -21,6 +22,7 @@ from quarterhour.model import clock
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports.keys import run_bounds
 from quarterhour.reports.plan import Plan, Run
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import ReportStores
@@ -109,8 +111,7 @@ class Archiver:
                 plan = Plan.of(run["plan"])
                 if plan.last <= through:
                     continue
-                if plan.first != through.next:
-                    raise SealedFileError(f"no run has sealed {through.next}")
+                _check_empty(through, plan.empty_since or plan.first.start)
                 result.waits_for = unproven(run)
                 result.complete = not result.waits_for and self._run(plan, run, in_time, result)
                 if not result.complete:
@@ -118,8 +119,21 @@ class Archiver:
                 through = plan.last
                 self.store.move(through)
         if through < last:
-            raise SealedFileError(f"no run has sealed {through.next}")
+            _check_empty(through, self._empty_since(last))
+            through = last
+            self.store.move(through)
         return through
+
+    def _empty_since(self, last: QuarterHour) -> datetime:
+        """Return the instant from which on everything up to a quarter-hour is sealed as empty."""
+        at = self.checkpoints.checkpoint()
+        if at is None:
+            raise SealedFileError(f"no run has sealed {last}")
+        for _, runs in self.runs.days(last.next.day, at.sealed_through):
+            plan = Plan.of(runs[0]["plan"])
+            return plan.empty_since or plan.first.start
+        run, _ = at.previous
+        return run_bounds(run)[1]
 
     def _refusal(self, month: Period) -> str | None:
         """Return why a month must wait; ``None`` if it may be archived."""
@@ -143,3 +157,9 @@ class Archiver:
                 self.store.replace(some)
                 result.items += len(some)
         return True
+
+
+def _check_empty(through: QuarterHour, since: datetime) -> None:
+    """Raise ``SealedFileError`` unless what follows a quarter-hour is sealed as empty ``since`` its end, or before."""
+    if since > through.end:
+        raise SealedFileError(f"no run has sealed {through.next}")

@@ -95,7 +95,7 @@ class RebuildService:
             first, last = request.day, min(through, QuarterHour.last_of(request.day))
         else:
             first, last = request.first, through
-        days = list(self.runs.days(first, last))
+        days = self._days(first, last)
         if len(days) > DAYS_OF_AN_INVOCATION:
             execution = Execution.of(request.account, [day for day, _ in days])
             result.execution = self.executions.start(execution.name, execution.content)
@@ -115,6 +115,14 @@ class RebuildService:
         result.accounts, repaired = repair.repair_lifetimes(self._sums(through), request.account)
         result.repaired += repaired
         return result
+
+    def _days(self, first: date, last: QuarterHour) -> list[tuple[date, list[Run]]]:
+        """Return the days from the first run on, each with its runs: a day without events has none."""
+        runs = dict(self.runs.days(first, last))
+        began = runs if first == date.min else (day for day, _ in self.runs.days(date.min, last))
+        day = max(first, next(iter(began), last.next.day))
+        days = [day + timedelta(days=number) for number in range((last.day - day).days + 1)]
+        return [(one, runs.get(one, [])) for one in days]
 
     def follow(self, execution: str) -> RebuildResult:
         """Return the result of an execution; one that is running is named in it.
