@@ -164,6 +164,8 @@ def _problems(rows: Sequence[_Row], accounts: AccountMap) -> Iterator[FieldProbl
             expected = f"a document with its exchange rate in {accounts.currency} (tax_in); or choose with --currency"
             yield FieldProblem("currency", problem, expected)
     yield from _row_problems(rows)
+    if settings:
+        yield from _length_problems(rows, settings.account_length)
     if codes := sorted({row.vat_code for row in rows if row.vat_code and not _is_tax_key(row.vat_code)}):
         yield FieldProblem("revenue.vat_code", f"is {', '.join(codes)}", "a tax key of DATEV, 1 to 4 digits")
 
@@ -177,6 +179,15 @@ def _row_problems(rows: Iterable[_Row]) -> Iterator[FieldProblem]:
         if len("".join(row.vat_id.split())) > _LONGEST_VAT_ID:
             problem = f"has the VAT id {shown(row.vat_id)}"
             yield FieldProblem(number, problem, f"at most {_LONGEST_VAT_ID} characters, as DATEV has")
+
+
+def _length_problems(rows: Iterable[_Row], length: int) -> Iterator[FieldProblem]:
+    """Yield accounts that are too long: those of parties have one digit more than those of the general ledger."""
+    accounts = dict.fromkeys(account for row in rows for account in (row.entry.account, row.account))
+    for account in accounts:
+        if len(account) > length + 1:
+            problem = f"is {length}, and the account {account} has {len(account)} digits"
+            yield FieldProblem("datev.account_length", problem, "accounts of at most one digit more, as DATEV has")
 
 
 def _is_tax_key(code: str) -> bool:

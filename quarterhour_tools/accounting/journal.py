@@ -33,7 +33,7 @@ _FORMS: Final = {
         re.compile(r"[^\s=+@\uff1d\uff0b\uff0d\uff20-][^\n\r]{0,49}"),
         "an account: 1 to 50 characters, not like a formula",
     ),
-    _DATEV: AccountForm(re.compile(r"[0-9]{1,9}", re.ASCII), "an account of 1 to 9 digits, as DATEV has"),
+    _DATEV: AccountForm(re.compile(r"(?!0+\Z)[0-9]{1,9}", re.ASCII), "an account of 1 to 9 digits, as DATEV has"),
     _XERO: AccountForm(re.compile(r"[A-Za-z0-9./-]{1,10}", re.ASCII), "an account code of 1 to 10 letters and digits"),
 }
 """The formats, and the accounts that each has."""

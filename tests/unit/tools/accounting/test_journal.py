@@ -327,6 +327,16 @@ def test_what_datev_cannot_hold_is_named_at_once() -> None:
     ]
 
 
+def test_an_account_is_at_most_one_digit_longer_than_those_of_the_general_ledger() -> None:
+    text = EXAMPLE.replace('"42" = "10042"', '"42" = "1000042"')
+    found = entries(document(), form="datev", text=text)
+    assert refused(datev_journal, found, accounts(text, "datev"), MADE_AT, "") == [
+        ("datev.account_length", "is 4, and the account 1000042 has 7 digits")
+    ]
+    with pytest.raises(MapProblemsError):
+        accounts(EXAMPLE.replace('payments = "1360"', 'payments = "0000"'), "datev")
+
+
 def test_the_fiscal_year_may_begin_on_any_day() -> None:
     text = EXAMPLE.replace("01-01", "12-05")
     header = datev(document(), text=text).partition(b"\r\n")[0].split(b";")

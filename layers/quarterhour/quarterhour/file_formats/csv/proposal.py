@@ -19,7 +19,8 @@ _ORDER: Final = (
     "[time]",
     "[text]",
     "[columns",
-    "[total]", "[counters]",
+    "[total]",
+    "[counters]",
     "[[event]]",
     "[event",
 )

@@ -174,7 +174,9 @@ def key(sample: Sample) -> Answer:
     if unique:
         certain = f"{unique[0].name!r} is the key of a row: no value repeats"
         return Answer.of(MapEntry(_EVENT, "id", braced(unique[0])), certain=certain)
-    named = fitting[:1] or [one for one in (sample.named("subject"), *sample.times[:1], *sample.amount.money[:1]) if one]
+    named = fitting[:1] or [
+        one for one in (sample.named("subject"), *sample.times[:1], *sample.amount.money[:1]) if one
+    ]
     if not fitting and not (sample.times and sample.amount.money):
         return Answer.of(
             MapEntry(_EVENT, "id", quoted(f"{sample.stem}:{{row}}")),
