@@ -382,3 +382,35 @@ def test_an_encoding_in_doubt_is_a_question(tmp_path: Path, capfd: pytest.Captur
     out, err = capfd.readouterr()
     assert 'encoding = "?" # QUESTION: "cp1252"' in out
     assert "cp1252 reads" in err
+
+
+def test_an_amount_that_the_rows_of_an_order_repeat_is_a_question() -> None:
+    text = "Order ID,Seller,Date,Item,Total,Currency\n"
+    text += "1,42,2026-10-13,a,50.00,EUR\n1,43,2026-10-13,b,50.00,EUR\n2,42,2026-10-14,a,7.00,EUR\n"
+    toml = proposed(text)
+    assert any(
+        "as an order's total" in line for line in toml.splitlines() if line.startswith("# - Is 'Total' the amount")
+    )
+    assert "# - 'Total' is the amount" not in toml
+
+
+def test_columns_of_refunds_statuses_and_zones_are_questions_and_so_is_an_id_that_rows_lack() -> None:
+    text = "Payment ID,Seller,Date,Time Zone,Amount,Currency,Refunded Amount,State\n"
+    text += "p1,42,2026-10-13 10:00,Europe/Paris,50.00,EUR,0.00,paid\n"
+    text += ",42,2026-10-14 10:00,Europe/Paris,7.00,EUR,7.00,failed\n"
+    toml = proposed(text)
+    listed = [line for line in toml.splitlines() if line.startswith("# - ")]
+    for part in (
+        "Does 'Refunded Amount' hold what was refunded of a row?",
+        "Does 'State' say which rows are sales?",
+        "It has paid (1), failed (1).",
+        "Does 'Time Zone' name the zone of the times?",
+        "Is 'Payment ID' the key of a row? 1 of 2 rows have none, and are bad.",
+    ):
+        assert any(part in line for line in listed), part
+    assert 'zone = "?" # QUESTION: "{Time Zone}"' in toml
+
+
+def test_a_net_amount_beside_others_is_no_answer() -> None:
+    toml = proposed("ID,Seller,Date,Net amount,Fee,Gross transaction,Currency\nx1,42,2026-10-13,8.50,-1.50,10.00,EUR\n")
+    assert "# - Which column is the amount of a sale?" in toml

@@ -38,6 +38,8 @@ PARTS: Final = (
     *("product", "category", "order_id", "customer"),
 )
 """The parts of an event for which a person can choose a column."""
+NET: Final = frozenset({"net", "net amount", "netto"})
+"""Names of amounts from which a provider may have taken its fees."""
 INVOICES: Final = (
     *("invoice number", "invoice no", "invoice id", "invoice", "rechnungsnummer", "rechnungsnr", "rechnung nr"),
     *("rechnung", "factura", "facture", "numéro de facture", "fattura", "factuurnummer", "factuur"),

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from quarterhour.file_formats.csv.column_names import ROLES, names_a_total, plain, without_code
 from quarterhour.file_formats.csv.columns import Column, Kind, columns, is_text, without_faults
+from quarterhour.file_formats.csv.doubts import doubts
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.events import converted
 from quarterhour.file_formats.csv.lines import FileLine
@@ -197,7 +198,7 @@ def _kind_by_name(name: str) -> Kind | None:
 def _add_unused(sample: Sample, proposal: Proposal) -> None:
     """Name the columns that are left out, and ask about those that look like a commission or a fee."""
     unused = unused_columns(sample, proposal)
-    questions = fees(sample, unused)
+    questions = fees(sample, unused) + doubts(sample, unused)
     names = {one.name for one in questions}
     proposal.unused = [one for one in unused if quoted(one) not in names]
     left_out = f"these columns are not used: {', '.join(map(repr, proposal.unused))}" if proposal.unused else ""

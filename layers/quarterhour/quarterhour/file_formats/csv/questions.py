@@ -17,6 +17,7 @@ from quarterhour.file_formats.csv.column_names import (
     plain,
 )
 from quarterhour.file_formats.csv.columns import PLACEHOLDERS, Column
+from quarterhour.file_formats.csv.doubts import repeats_on_items, zone_of
 from quarterhour.file_formats.csv.numbers import (
     BRACKETS,
     NEGATIVE_FORMS,
@@ -51,7 +52,14 @@ def faults(sample: Sample) -> Answer:
 
 def which_amount(sample: Sample) -> Answer:
     """Say why a column is the amount."""
+    if _may_be_of_the_order(sample):
+        return Answer()
     return Answer.of(certain=sample.amount.certain, check=sample.amount.check)
+
+
+def _may_be_of_the_order(sample: Sample) -> bool:
+    read = sample.amount.money
+    return len(read) == 1 and not sample.choice("amount") and repeats_on_items(sample, read[0])
 
 
 def form_of_numbers(sample: Sample) -> Answer:
@@ -134,6 +142,8 @@ def form_of_times(sample: Sample) -> Answer:
         answer = Answer.of(MapEntry("[time]", "formats", json.dumps(choices)), certain=certain)
     if column.all_offsets or "utc" in plain(column.name):
         return answer
+    if zone := zone_of(sample):
+        return answer + Answer((zone,))
     check = 'the times have no offset: write their zone, such as "Europe/Madrid"; it is UTC here'
     return answer + Answer.of(MapEntry("[time]", "zone", '"UTC"'), check=check)
 
@@ -171,6 +181,12 @@ def key(sample: Sample) -> Answer:
     chosen = sample.choice("id")
     fitting = [chosen] if chosen else [one for name in ROLES["id"] for one in columns if plain(one.name) == name]
     unique = [one for one in fitting if not one.repeated]
+    if unique and unique[0].filled < len(sample.rows):
+        missing = len(sample.rows) - unique[0].filled
+        question = (
+            f"Is {unique[0].name!r} the key of a row? {missing} of {len(sample.rows)} rows have none, and are bad."
+        )
+        return Answer.of(MapEntry.open(_EVENT, "id", question, [braced(unique[0])]))
     if unique:
         certain = f"{unique[0].name!r} is the key of a row: no value repeats"
         return Answer.of(MapEntry(_EVENT, "id", braced(unique[0])), certain=certain)
@@ -247,8 +263,14 @@ def time(sample: Sample) -> Answer:
 
 def amount(sample: Sample) -> Answer:
     """Return the amount of an event."""
-    if sample.amount.formula:
-        return Answer.of(MapEntry(_DATA, "amount", quoted(sample.amount.formula)))
+    formula, read = sample.amount.formula, sample.amount.money
+    if formula and _may_be_of_the_order(sample):
+        question = f"Is {read[0].name!r} the amount of a row? Rows of one order repeat it, as an order's total."
+        quantity, price = sample.figures.get("quantity"), sample.figures.get("unit_price")
+        items = [quoted(f"{{{quantity.name}}} * {{{price.name}}}")] if quantity and price else []
+        return Answer.of(MapEntry.open(_DATA, "amount", question, [quoted(formula), *items]))
+    if formula:
+        return Answer.of(MapEntry(_DATA, "amount", quoted(formula)))
     numbers = sample.amount.money or [one for one in sample.columns if one.is_number]
     answers = [braced(one) for one in numbers] or ['"0"']
     return Answer.of(MapEntry.open(_DATA, "amount", "Which column is the amount of a sale?", answers))

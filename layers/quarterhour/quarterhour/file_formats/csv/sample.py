@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from quarterhour.file_formats.csv.column_names import INVOICES, PARTS, ROLES, names_a_payment, plain, without_code
+from quarterhour.file_formats.csv.column_names import INVOICES, NET, PARTS, ROLES, names_a_payment, plain, without_code
 from quarterhour.file_formats.csv.columns import Column
 
 
@@ -89,6 +89,9 @@ class Sample:
             return Amount(f"{{{column.name}}}", [column], certain=f"{column.name!r} is the amount")
         numbers = [one for one in self.columns if one.is_number]
         fitting = [one for one in numbers if without_code(one.name) in ROLES["amount"]]
+        others = [one for one in numbers if (one.fractions or one.signs) and one not in fitting]
+        if len(fitting) == 1 and others and without_code(fitting[0].name) in NET:
+            return Amount(None, [*fitting, *others])
         if len(fitting) == 1:
             return Amount(f"{{{fitting[0].name}}}", fitting, certain=f"{fitting[0].name!r} is the amount")
         quantity, price = self.named("quantity", numeric=True), self.named("unit_price", numeric=True)
