@@ -9,7 +9,7 @@ import io
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,6 +23,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from botocore.awsrequest import AWSResponse
 from botocore.handlers import BUILTIN_HANDLERS
 
+from quarterhour.aws.items import to_item
+from quarterhour.ledger.keys import recorded_key
 from quarterhour.ledger.postings.segments import packed
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Partition
@@ -189,9 +191,18 @@ class MadeUp:
     def _Query(self, request: Json) -> Json | bytes:  # noqa: N802 - the operation's name
         if "IndexName" in request:
             return {"Items": [], "Count": 0, "ScannedCount": 0}
-        (partition,) = request["ExpressionAttributeValues"].values()
+        given = {name: value["S"] for name, value in request["ExpressionAttributeValues"].items()}
+        if ":pk" in given:
+            return self._marks(given)
+        (partition,) = given.values()
         start = request.get("ExclusiveStartKey", {}).get("position", {}).get("S")
-        return self._page((partition["S"],), start, request.get("Limit"))
+        return self._page((partition,), start, request.get("Limit"))
+
+    def _marks(self, given: Mapping[str, str]) -> Json:
+        """Return the marks of the ledger's quarter-hours in a range: something is recorded in each."""
+        marked = (recorded_key(one.quarter_hour) for one in self._ledger.partitions() if one.shard == 0)
+        found = [to_item(dict(key)) for key in marked if given[":low"] <= key["sk"] <= given[":high"]]
+        return {"Items": found, "Count": len(found), "ScannedCount": len(found)}
 
     def _Scan(self, request: Json) -> bytes:  # noqa: N802 - the operation's name
         start = request.get("ExclusiveStartKey")

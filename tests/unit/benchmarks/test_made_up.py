@@ -19,6 +19,7 @@ from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.ledger.recording.pricing import terms_of
 from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.model.identifiers import Partition, Position
+from quarterhour.reports.store import CheckpointStore
 from quarterhour_tools.emulator.dynamodb.sizes import item_size
 from tests.support.builders import alone
 
@@ -111,6 +112,12 @@ def test_a_partition_out_of_the_ledger_is_empty() -> None:
     with client(Ledger(2, 100)) as dynamodb:
         for partition in (f"{NEWEST.next}#00", f"{NEWEST}#01", f"{NEWEST.previous.previous}#00"):
             assert positions(query(dynamodb, partition)) == [[]]
+
+
+def test_the_quarter_hours_of_the_ledger_are_marked() -> None:
+    with client(Ledger(3, 10, shards=2)) as dynamodb:
+        checkpoints = CheckpointStore(dynamodb, "Entity")
+        assert checkpoints.recorded(NEWEST.previous, NEWEST.next) == [NEWEST.previous, NEWEST]
 
 
 def test_a_scan_finds_every_event_of_every_quarter_hour_once() -> None:
