@@ -67,8 +67,10 @@ def test_downloads_become_figures_and_every_row_is_explained_on_both_sides(
     }
     for name, file in FILES.items():
         explained = 0
+        # The lines of Amazon's map name no agency, so it asks for none.
+        given = [] if name.startswith("amazon") else settings(name)
         for period in ("2026-10", "2026-11", "2026-12"):
-            arguments = ["--map", name, *settings(name), "--source", SOURCES.get(name, name), "--period", period]
+            arguments = ["--map", name, *given, "--source", SOURCES.get(name, name), "--period", period]
             assert main(["reconcile", str(EXPORTS / file), str(out), *arguments, "--json"]) == 0, (name, period)
             document = json.loads(capsys.readouterr().out)
             explained += sum(one["findings"] for one in document["sums"] if one["label"] == "matched")
