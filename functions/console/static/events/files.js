@@ -75,7 +75,8 @@ export const inTheWordsOfTheApi = (problem) => {
  * `lines`: the line of each id. `repeated`: the lines whose rows have the id of a row in an earlier part.
  */
 export const nothing = () => ({
-  events: 0, problems: 0, messages: [], many: 0, sums: new Map(), kinds: new Map(), lines: new Map(), repeated: new Set(),
+  events: 0, problems: 0, messages: [], many: 0,
+  sums: new Map(), kinds: new Map(), lines: new Map(), repeated: new Set(),
 });
 
 /** Adds rows and amounts to a kind of rows. */
