@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError
 from quarterhour.file_formats.csv.numbers import NumberForm
+from quarterhour.file_formats.csv.patterns import found_by
 from quarterhour.model import money
 from quarterhour.model.instants import NoInstantError, parse_rfc_3339
 
@@ -319,19 +320,16 @@ def _number(text: str) -> CellExpression[Decimal]:
 
 
 def cell_test(name: str, operation: str, operand: str) -> CellExpression[bool]:
-    """Compile a condition on a cell: it `equals` a text, begins with a `prefix`, or `matches` a regular expression.
+    """Compile a condition on a cell: it `equals` a text, begins with a `prefix`, or `matches` a pattern of RE2.
 
-    The regular expression may match anywhere in the cell. An empty cell `equals` the empty text.
+    The pattern may match anywhere in the cell. An empty cell `equals` the empty text.
     """
     if operation == "equals":
         return CellExpression(frozenset({name}), lambda cells: cells[name] == operand)
     if operation == "prefix":
         return CellExpression(frozenset({name}), lambda cells: cells[name].startswith(operand))
-    try:
-        pattern = re.compile(operand)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"{operand!r} is not a regular expression: {error}") from None
-    return CellExpression(frozenset({name}), lambda cells: pattern.search(cells[name]) is not None)
+    found = found_by(operand)
+    return CellExpression(frozenset({name}), lambda cells: found(cells[name]))
 
 
 def listed_test(name: str, texts: frozenset[str]) -> CellExpression[bool]:
