@@ -52,7 +52,7 @@ class FileSummary(TypedDict):
 
 
 class BadCsvRow(BadRow):
-    """A row without an event, to be mended."""
+    """A row without an event, to be corrected."""
 
     text: str | None
     """Its text in the file; null if it cannot be decoded, or the problem is one of the whole file."""

@@ -162,25 +162,25 @@ def _sample(table: Table, given: Given) -> Sample:
     usable = [one for one in found if one.filled and counts[one.name] == 1 and _can_be_named(one.name)]
     if missing := [name for name in given.columns.values() if all(one.name != name for one in usable)]:
         raise FileError(f"has no column {missing[0]!r} that a map can name")
-    usable = [_mended(one, rows, header.index(one.name), given.columns) for one in usable]
+    usable = [_corrected(one, rows, header.index(one.name), given.columns) for one in usable]
     stem = re.sub(r"[^\w.-]+", "-", Path(given.name).stem.split(".")[0] or "file")
     # The source of billed orders is taken.
     source = given.source or (f"{stem}-csv" if stem == SOURCE else stem)
     return Sample(header, rows, totals, usable, source, given.columns)
 
 
-def _mended(column: Column, rows: Sequence[Sequence[str]], place: int, chosen: Mapping[str, str]) -> Column:
+def _corrected(column: Column, rows: Sequence[Sequence[str]], place: int, chosen: Mapping[str, str]) -> Column:
     """Return a column without its faults, if its name or a person says what it has to be, and most of its cells are."""
     part = next((part for part, name in chosen.items() if name == column.name), None)
     kind = _kind(part) if part else _kind_by_name(column.name)
     if kind is None or kind.fits(column):
         return column
-    mended = without_faults(kind, column.name, (row[place] for row in rows))
-    if not kind.fits(mended):
+    corrected = without_faults(kind, column.name, (row[place] for row in rows))
+    if not kind.fits(corrected):
         if part:
             raise FileError(f"has no cell of {column.name!r} that is {kind.value}")
         return column
-    return mended if part or mended.filled > mended.faults.total() else column
+    return corrected if part or corrected.filled > corrected.faults.total() else column
 
 
 def _kind(part: str) -> Kind | None:
