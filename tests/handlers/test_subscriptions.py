@@ -53,6 +53,7 @@ def test_what_happens_reaches_a_subscription_and_the_bus_in_order(world: World, 
     world.pass_time(hours=2)
     world.stack.invoke("watch", {})
     world.drain()
+    world.pass_time(minutes=20)
     world.report()
     world.drain()
     assert sent == ["event.held", "event.posted", "report.sealed"]
