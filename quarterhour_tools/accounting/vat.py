@@ -18,6 +18,7 @@ from rich.text import Text
 from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour.registry.agencies.agency import REVERSE_CHARGE
+from quarterhour.registry.agencies.vat_ids import MEMBER_STATES, letters_of, state_of
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.accounting.document import IssuerFigures, StatementDocument, TaxedBase
 from quarterhour_tools.accounting.documents import choose, configure_files, configure_period
@@ -32,13 +33,6 @@ DESCRIPTION: Final = (
     "scheme and percentage, in each currency and in the issuer's. With --ec-sales, list what is charged by reverse "
     "charge to VAT ids in other member states."
 )
-MEMBER_STATES: Final = frozenset(
-    (
-        *("AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU"),
-        *("IE", "IT", "LT", "LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK"),
-    )
-)
-"""The member states of the European Union, by ISO 3166-1."""
 VAT_COLUMNS: Final = (
     *("country", "scheme", "percent", "currency", "documents", "base", "tax"),
     *("issuer_currency", "issuer_base", "issuer_tax"),
@@ -111,12 +105,13 @@ def ec_sales_of(documents: Iterable[StatementDocument]) -> dict[SoldTo, TaxSums]
     """Return what documents charge by reverse charge in other member states than the issuer's, by recipient, sorted."""
     found: dict[SoldTo, TaxSums] = {}
     for document in documents:
-        country, vat_id = document.customer.country, document.customer.vat_id or ""
-        if country not in MEMBER_STATES or country == document.owner.country:
+        owner, customer = document.owner, document.customer
+        state = state_of(customer.vat_id, customer.country)
+        if state not in MEMBER_STATES or state == state_of(owner.vat_id, owner.country):
             continue
         for row in _charged(document):
             if row.scheme == REVERSE_CHARGE:
-                _add(found, SoldTo(country or "", "".join(vat_id.split()), document.account.currency), row)
+                _add(found, SoldTo(letters_of(state), customer.vat_id or "", document.account.currency), row)
     return dict(sorted(found.items()))
 
 

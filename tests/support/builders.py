@@ -14,6 +14,7 @@ from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, Target, linked_claim
 from quarterhour.ledger.recording.pricing import has_terms_of_sale, terms_of
 from quarterhour.ledger.recording.settings import RecordingSettings
+from quarterhour.model import fields, texts
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Calendars, Period
@@ -211,12 +212,16 @@ def change_record(seq: str | int, before: Mapping[str, Any] | None, after: Mappi
     return {**change, "dynamodb": {**change["dynamodb"], "OldImage": dict(before)}}
 
 
-names: Final = st.text(
-    st.one_of(st.characters(exclude_categories=["C", "Z"], exclude_characters="#"), st.just(" ")),
-    min_size=1,
-    max_size=30,
-).filter(lambda name: name == name.strip())
-"""Sources, ids, agencies: printable, without the separator, and without a blank at either end."""
+names: Final = (
+    st.text(
+        st.one_of(st.characters(exclude_categories=["C", "Z"], exclude_characters="#"), st.just(" ")),
+        min_size=1,
+        max_size=30,
+    )
+    .map(texts.of_name)
+    .filter(fields.is_name)
+)
+"""Sources, ids, agencies: as they are stored."""
 currencies: Final = st.sampled_from(["GBP", "EUR", "JPY", "KWD"])
 instants: Final = st.datetimes(datetime(2000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001 - Hypothesis wants naive bounds
 millis: Final = instants.map(lambda instant: instant.replace(microsecond=instant.microsecond // 1000 * 1000))

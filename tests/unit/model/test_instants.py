@@ -56,8 +56,8 @@ def test_each_instant_of_rfc_3339_that_exists_is_read(text: str, expected: datet
         ("2016-12-31T12:59:60Z", "has the second 60, which only ends 30 June and 31 December, at 23:59:60 UTC"),
         ("2016-12-31T23:59:60+01:00", "has the second 60, which only ends 30 June and 31 December, at 23:59:60 UTC"),
         ("2016-11-30T23:59:60Z", "has the second 60, which only ends 30 June and 31 December, at 23:59:60 UTC"),
-        ("2026-02-30T00:00:00Z", "is no instant: "),
-        ("0001-01-01T00:00:00+14:00", "is no instant: "),
+        ("2026-02-30T00:00:00Z", "names no day and time of the years 1 to 9999"),
+        ("0001-01-01T00:00:00+14:00", "names no day and time of the years 1 to 9999"),
     ],
 )
 def test_an_instant_that_does_not_exist_is_refused_with_the_reason(text: str, why: str) -> None:

@@ -48,7 +48,7 @@ def parse_rfc_3339(text: str) -> datetime:
     try:
         at = parse_iso(f"{minute}{'59' if is_leap else second}{fraction or ''}{offset}".upper())
     except ValueError as error:
-        raise NoInstantError(f"is no instant: {error}") from error
+        raise NoInstantError("names no day and time of the years 1 to 9999") from error
     if is_leap and ((at.hour, at.minute) != _LAST_MINUTE or (at.month, at.day) not in _ENDS_OF_HALVES):
         raise NoInstantError("has the second 60, which only ends 30 June and 31 December, at 23:59:60 UTC")
     return at

@@ -11,8 +11,9 @@ from typing import Any, Final
 from quarterhour.customers.keys import is_token
 from quarterhour.ledger.events.billed import MAX_ITEMS
 from quarterhour.ledger.events.event import DETAILS, Event, Rejection, read_event
-from quarterhour.model import exact_json, fields, money, texts
+from quarterhour.model import clock, exact_json, fields, money, texts
 from quarterhour.model.clock import iso_millis
+from quarterhour.model.currencies import not_of_its_time
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import NAME, Fields
 from quarterhour.model.instants import YEARS
@@ -72,6 +73,9 @@ def read_order(body: Mapping[str, Any]) -> Order:
     placed_at = outer.value("placed_at", _PLACED, _placed, optional=True)
     sent = outer.value("items", _ITEMS, _list) or ()
     items = [_item(one, f"items[{number}]", outer.problems) for number, one in enumerate(sent)]
+    at = placed_at or clock.now()
+    if currency and (problem := not_of_its_time(currency, at, later=False)):
+        outer.problem("currency", problem, f"a currency of {at.date()}, the day of the order")
     fields.refuse(outer.problems, "an order as described")
     return Order(id_, customer, currency, placed_at, [item for item in items if item])
 

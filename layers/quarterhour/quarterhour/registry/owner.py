@@ -4,15 +4,15 @@ import base64
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from quarterhour.model import fields
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
 from quarterhour.model.instants import ALWAYS
-from quarterhour.registry.agencies.agency import ADDRESS, COUNTRY, address, country_of
-from quarterhour.registry.agencies.ibans import IBAN, is_iban
-from quarterhour.registry.agencies.vat_ids import VAT_ID, is_vat_id
+from quarterhour.registry.agencies.agency import ADDRESS, COUNTRY, address, country_of, iban_of, vat_id_of
+from quarterhour.registry.agencies.ibans import IBAN
+from quarterhour.registry.agencies.vat_ids import VAT_ID
 from quarterhour.registry.documents.plan import DocumentKind, Valid
 
 OWNER: Final = "owner"
@@ -24,6 +24,7 @@ PAYMENT_DAYS: Final = 30
 """The payment days of an owner who gives none; Directive 2011/7/EU has the same between businesses."""
 _SHOWN: Final = ("legal_name", "address", "country", "vat_id", "contact", "logo", "iban")
 """The fields that a statement shows."""
+_IN_ONE_FORM: Final = ("legal_name", "address", "vat_id", "contact", "iban")
 FIELDS: Final = (*_SHOWN, "payment_days", "valid_from")
 FOR_STATEMENTS: Final = ("legal_name", "address", "country", "vat_id", "iban", "payment_days")
 """The fields that a complete statement needs."""
@@ -67,16 +68,12 @@ def read_owner(content: object, prefix: str = "content.") -> Owner | tuple[Field
     legal_name = read.value("legal_name", fields.TEXT, fields.text)
     address_ = read.value("address", ADDRESS, address, optional=True)
     country = read.value("country", COUNTRY, country_of, optional=True)
-    vat_id = read.value("vat_id", VAT_ID, fields.text, optional=True)
+    vat_id = read.value("vat_id", VAT_ID, lambda text: vat_id_of(text, country), optional=True)
     contact = read.value("contact", fields.TEXT, fields.text, optional=True)
     logo = read.value("logo", _EXPECTED_LOGO, _logo, optional=True)
-    iban = read.value("iban", IBAN, fields.text, optional=True)
+    iban = read.value("iban", IBAN, iban_of, optional=True)
     payment_days = read.value("payment_days", _PAYMENT_DAYS, _payment_days, optional=True)
     valid_from = read.value("valid_from", fields.INSTANT, fields.instant, optional=True)
-    if vat_id is not None and not is_vat_id(vat_id, country):
-        read.problem("vat_id", f"is {fields.shown(vat_id)}", VAT_ID)
-    if iban is not None and not is_iban(iban):
-        read.problem("iban", f"is {fields.shown(iban)}", IBAN)
     if read.problems:
         return fields.bounded(read.problems, "an owner as described")
     return Owner(valid_from or ALWAYS[0], legal_name, address_, country, vat_id, contact, logo, iban, payment_days)
@@ -84,7 +81,10 @@ def read_owner(content: object, prefix: str = "content.") -> Owner | tuple[Field
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
     owner = read_owner(content)
-    return Valid(owner.valid_from) if isinstance(owner, Owner) else owner
+    if not isinstance(owner, Owner):
+        return owner
+    forms = {name: form for name in _IN_ONE_FORM if (form := getattr(owner, name)) is not None}
+    return Valid(owner.valid_from, content={**cast("Mapping[str, Any]", content), **forms})
 
 
 OWNERS: Final = DocumentKind(OWNER, lambda rest: not rest, OWNER, _valid)

@@ -27,6 +27,7 @@ CURRENCY = "an ISO 4217 code such as EUR"
 DATA = "an object with amount and currency"
 SHARE = "a decimal from 0 to 1"
 INSTANT = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
+NO_INSTANT = ", which names no day and time of the years 1 to 9999"
 JSON = '"application/json", or another type of JSON such as "application/vnd.shop+json"'
 EXTRA = "an object of at most 4096 bytes as JSON"
 KNOWN_IN_DATA = ", ".join(sorted(["amount", "currency", "commission_rate", *DETAILS]))
@@ -96,8 +97,13 @@ BAD = {
     ),
     "time without an offset": (sale(time="2026-10-23T01:30:00"), "time", "is '2026-10-23T01:30:00'", INSTANT),
     "time that is a date": (sale(time="2026-10-23"), "time", "is '2026-10-23'", INSTANT),
-    "time of no day": (sale(time="2026-02-29T00:00:00Z"), "time", "is '2026-02-29T00:00:00Z'", INSTANT),
-    "time of a leap second": (sale(time="2016-12-31T23:59:60Z"), "time", "is '2016-12-31T23:59:60Z'", INSTANT),
+    "time of no day": (sale(time="2026-02-29T00:00:00Z"), "time", f"is '2026-02-29T00:00:00Z'{NO_INSTANT}", INSTANT),
+    "time of no leap second": (
+        sale(time="2016-12-31T22:59:60Z"),
+        "time",
+        "is '2016-12-31T22:59:60Z', which has the second 60, which only ends 30 June and 31 December, at 23:59:60 UTC",
+        INSTANT,
+    ),
     "time in another ISO form": (sale(time="20261023T013000Z"), "time", "is '20261023T013000Z'", INSTANT),
     "time of an impossible offset": (
         sale(time="2026-10-23T01:30:00+25:00"),
@@ -108,7 +114,7 @@ BAD = {
     "time before the calendar": (
         sale(time="0001-01-01T00:00:00+01:00"),
         "time",
-        "is '0001-01-01T00:00:00+01:00'",
+        f"is '0001-01-01T00:00:00+01:00'{NO_INSTANT}",
         INSTANT,
     ),
     "time as a number": (sale(time=Decimal(1792719000)), "time", "is 1792719000", INSTANT),
@@ -723,3 +729,14 @@ def test_two_forms_of_an_event_are_one_event(text: str, name: str) -> None:
         return read_event(exact_json.parse(exact_json.canonical(item)))
 
     assert read_in("NFC") == read_in("NFD")
+
+
+def test_a_sale_of_its_time_has_a_withdrawn_currency() -> None:
+    kuna = sale_of(currency="HRK") | {"time": "2021-03-05T10:00:00Z"}
+    assert read(kuna).account.currency == "HRK"
+    late = kuna | {"time": "2024-03-05T10:00:00Z"}
+    expected = "a currency of 2024-03-05, the day of the event"
+    assert problems(late) == [("data.currency", "is HRK, which was withdrawn in 2023-01", expected)]
+    assert problems(sale_of(currency="HRK") | {"time": None})[0][:2] == ("data.currency", problems(late)[0][1])
+    refunded = sale_of(currency="HRK", amount="-1", refers_to="o") | {"type": "sale.refunded", "time": late["time"]}
+    assert read(refunded).account.currency == "HRK"

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from quarterhour.registry.agencies.vat_ids import MEMBER_STATES
 from quarterhour_tools.accounting.document import IssuerFigures, TaxedBase
-from quarterhour_tools.accounting.vat import MEMBER_STATES, TaxSums, ec_sales_of, vat_of
+from quarterhour_tools.accounting.vat import TaxSums, ec_sales_of, vat_of
 from quarterhour_tools.cli import main
 from tests.support.accounting import CUSTOMER, content, document, in_euros, rows_of, tax, write_period
 
@@ -54,17 +55,21 @@ def test_the_ec_sales_list_has_the_reverse_charge_in_other_member_states() -> No
     reverse = tax("100.00", scheme="reverse_charge")
     found = ec_sales_of(
         [
-            document(reverse, customer={**CUSTOMER, "vat_id": "DE 136695976"}),
+            document(reverse, customer={**CUSTOMER, "vat_id": "DE136695976", "country": "AT"}),
             document(reverse, tax("5.00", scheme="exempt"), number="S-000002"),
             document(reverse, customer={"country": "FR"}, number="S-000003"),
             document(reverse, customer={"country": "NL"}, number="S-000004"),
             document(reverse, customer={"country": "GB"}, number="S-000005"),
+            document(reverse, customer={"country": "GR", "vat_id": "EL094259216"}, number="S-000007"),
+            document(reverse, customer={"country": "MC", "vat_id": "FR96684482565"}, number="S-000008"),
             document(number="S-000006"),
         ]
     )
     assert [(*key, one.documents, str(one.base)) for key, one in found.items()] == [
         ("DE", "DE136695976", "EUR", 2, "200.00"),
+        ("EL", "EL094259216", "EUR", 1, "100.00"),
         ("FR", "", "EUR", 1, "100.00"),
+        ("FR", "FR96684482565", "EUR", 1, "100.00"),
     ]
 
 

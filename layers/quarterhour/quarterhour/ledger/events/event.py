@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from quarterhour.customers.keys import is_token
 from quarterhour.ledger.events.billed import reserved
 from quarterhour.ledger.events.cloud_event import check_content_type, read_attributes, read_data
-from quarterhour.model import exact_json, fields, money, texts
+from quarterhour.model import clock, exact_json, fields, money, texts
+from quarterhour.model.currencies import not_of_its_time
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import MAX_TEXT, NAME, TEXT, Fields
 from quarterhour.model.identifiers import Account, Identity
@@ -211,7 +212,7 @@ def read_event(item: object, *, billed: bool = False) -> Event | Rejection:
     if not isinstance(item, dict):
         return Rejection(None, None, (FieldProblem("", "is not a JSON object", "a CloudEvent"),))
     read = Fields(item)
-    event = _read(item, read)
+    event = _read(item, read, billed=billed)
     if event is None:
         return rejection(item, read.problems)
     problem = None if billed else reserved(event.identity, is_sale=event.type == SALE)
@@ -224,7 +225,7 @@ def rejection(item: Mapping[str, Any], problems: list[FieldProblem]) -> Rejectio
     return Rejection(source, id_, fields.bounded(problems, "an event as described"))
 
 
-def _read(item: Mapping[str, Any], outer: Fields) -> Event | None:
+def _read(item: Mapping[str, Any], outer: Fields, *, billed: bool) -> Event | None:
     attributes = read_attributes(item, outer, OF_DATA)
     outer.value("specversion", '"1.0"', lambda value: value if value == "1.0" else None)
     check_content_type(outer)
@@ -252,6 +253,10 @@ def _read(item: Mapping[str, Any], outer: Fields) -> Event | None:
         inner.problem("refers_to", "is the event itself", "the id of the sale")
     if "refers_to_source" in details and data.get("refers_to") is None:
         inner.problem("refers_to_source", "is given without refers_to", "refers_to, the id of the sale in that source")
+    if figures:
+        at, later = time or clock.now(), billed or type_ != SALE
+        if problem := not_of_its_time(figures.currency, at, later=later):
+            inner.problem("currency", problem, f"a currency of {at.date()}, the day of the event")
     if outer.problems or not (source and id_ and type_ and agency and figures):
         return None
     return Event(

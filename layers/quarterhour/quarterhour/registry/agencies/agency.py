@@ -5,15 +5,15 @@ from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from quarterhour.model import fields, money, texts
 from quarterhour.model.countries import COUNTRIES
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
 from quarterhour.model.instants import ALWAYS
-from quarterhour.registry.agencies.ibans import IBAN, is_iban
-from quarterhour.registry.agencies.vat_ids import VAT_ID, is_vat_id
+from quarterhour.registry.agencies.ibans import IBAN, read_iban
+from quarterhour.registry.agencies.vat_ids import VAT_ID, read_vat_id
 from quarterhour.registry.documents.keys import AGENCY, AGENCY_NAME, is_agency
 from quarterhour.registry.documents.plan import DocumentKind, Valid
 
@@ -39,6 +39,7 @@ FIELDS: Final = (
     *("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "language"),
     *("collects", "iban", "valid_from"),
 )
+_IN_ONE_FORM: Final = ("legal_name", "address", "group", "contact", "iban")
 RATE_FIELDS: Final = ("scheme", "percent")
 TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category")
 MAX_RATES: Final = 50
@@ -129,9 +130,7 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
     status = outer.value("status", f"one of {', '.join(STATUSES)}", _status, optional=True)
     language = outer.value("language", f"one of {', '.join(LANGUAGES)}", _language, optional=True)
     collects = outer.value("collects", f"one of {', '.join(COLLECTORS)}", _collects, optional=True)
-    iban = outer.value("iban", IBAN, fields.text, optional=True)
-    if iban is not None and not is_iban(iban):
-        outer.problem("iban", f"is {fields.shown(iban)}", IBAN)
+    iban = outer.value("iban", IBAN, iban_of, optional=True)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if outer.problems:
         return fields.bounded(outer.problems, "an agency as described")
@@ -142,7 +141,21 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
     agency = read_agency(content)
-    return Valid(agency.valid_from, agency.group or "") if isinstance(agency, Agency) else agency
+    if not isinstance(agency, Agency):
+        return agency
+    return Valid(agency.valid_from, agency.group or "", in_one_form(cast("Mapping[str, Any]", content), agency))
+
+
+def in_one_form(content: Mapping[str, Any], agency: Agency) -> dict[str, Any]:
+    """Return the content of an agency's document with its texts and identifiers in their stored forms."""
+    forms: dict[str, Any] = {name: getattr(agency, name) for name in _IN_ONE_FORM}
+    if agency.tax is not None:
+        categories = content["tax"].get("by_category")
+        own: dict[str, Any] = {"vat_id": agency.tax.vat_id}
+        if categories is not None:
+            own["by_category"] = dict(zip(agency.tax.by_category, categories.values(), strict=True))
+        forms["tax"] = {name: own.get(name, value) for name, value in content["tax"].items()}
+    return {name: value if value is None else forms.get(name, value) for name, value in content.items()}
 
 
 AGENCIES: Final = DocumentKind(AGENCY, is_agency, f"{AGENCY}<agency>, the agency with {AGENCY_NAME}", _valid)
@@ -152,9 +165,7 @@ AGENCIES: Final = DocumentKind(AGENCY, is_agency, f"{AGENCY}<agency>, the agency
 def _read_tax(inner: Fields, country: str | None) -> TaxProfile | None:
     inner.report_unknown(frozenset(TAX_FIELDS))
     rate = _read_rate(inner)
-    vat_id = inner.value("vat_id", VAT_ID, fields.text, optional=True)
-    if vat_id is not None and not is_vat_id(vat_id, country):
-        inner.problem("vat_id", f"is {fields.shown(vat_id)}", f"{VAT_ID}{_of(country)}")
+    vat_id = inner.value("vat_id", f"{VAT_ID}{_of(country)}", lambda text: vat_id_of(text, country), optional=True)
     by_kind = _read_rates(
         inner, "by_kind", f"a kind of adjustment: {fields.KIND}; not {fields.OPENING}, which is not taxed", _taxed_kind
     )
@@ -210,6 +221,16 @@ def address(value: object) -> str | None:
 def country_of(value: object) -> str | None:
     """Return the code of a country; ``None`` if the value is none."""
     return value if isinstance(value, str) and value in COUNTRIES else None
+
+
+def iban_of(value: object) -> str | None:
+    """Return the canonical form of an IBAN; raise ``ValueError`` with what is wrong."""
+    return read_iban(value) if isinstance(value, str) else None
+
+
+def vat_id_of(value: object, country: str | None) -> str | None:
+    """Return the canonical form of a party's VAT id; raise ``ValueError`` with what is wrong."""
+    return read_vat_id(value, country) if isinstance(value, str) else None
 
 
 def _object(value: object) -> Mapping[str, Any] | None:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from quarterhour.model import exact_json, fields, money, texts
 from quarterhour.model.errors import FieldProblem, in_words
-from quarterhour.registry.agencies.agency import FIELDS, Agency, read_agency
+from quarterhour.registry.agencies.agency import FIELDS, Agency, in_one_form, read_agency
 from quarterhour.registry.documents.keys import AGENCY_NAME, is_agency
 
 _TAX_COLUMNS: Final = {"tax_scheme": "scheme", "tax_percent": "percent", "vat_id": "vat_id"}
@@ -130,7 +130,8 @@ def _row(number: int, values: Any, *, versions: bool) -> AgencyRow | BadLine:  #
         problems.extend(valid)
     if problems:
         return BadLine(number, in_words(problems))
-    return AgencyRow(number, str(agency), _plain(content), at)
+    stored = in_one_form(content, valid) if isinstance(valid, Agency) else content
+    return AgencyRow(number, str(agency), _plain(stored), at)
 
 
 def _plain(content: dict[str, Any]) -> dict[str, Any]:

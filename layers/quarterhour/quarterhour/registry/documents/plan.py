@@ -26,10 +26,14 @@ _ANYTHING: Final = f"any JSON of at most {MAX_CONTENT:,} bytes"
 
 
 class Valid(NamedTuple):
-    """A valid content: the instant from which it is valid, and the label that the timeline keeps of it."""
+    """A valid content: the instant from which it is valid, and the label that the timeline keeps of it.
+
+    ``content``: the content in the form in which it is stored, ``None`` if it is stored as it was sent.
+    """
 
     valid_from: datetime
     label: str = ""
+    content: object = None
 
 
 def at_once(timeline: Timeline, new: Start, _now: datetime) -> Timeline:
@@ -104,6 +108,7 @@ def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[DocumentK
         outer.problems.extend(valid)
     fields.refuse(outer.problems, "a document's version as described")
     if kind and isinstance(valid, Valid):
+        content = content if valid.content is None else exact_json.canonical(valid.content)
         return WrittenDocument(document, seen, content, kind.name, valid, kind.timeline)
     return WrittenDocument(document, seen, content)
 
@@ -154,7 +159,8 @@ def new_version(draft: WrittenDocument, latest: Values | None, by: str, now: dat
     }
     only_latest: Values = {}
     if draft.valid is not None:
-        timeline = draft.timeline(timeline_of(latest) if latest else (), Start(draft.version, *draft.valid), now)
+        start = Start(draft.version, draft.valid.valid_from, draft.valid.label)
+        timeline = draft.timeline(timeline_of(latest) if latest else (), start, now)
         version["valid_from"] = iso_exact(timeline[-1].valid_from)
         version |= {"label": draft.valid.label} if draft.valid.label else {}
         only_latest["timeline"] = timeline_values(timeline)

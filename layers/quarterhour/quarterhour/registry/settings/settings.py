@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from quarterhour.aws.entity import Values
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.clock import iso_seconds
+from quarterhour.model.currencies import IN_USE
 from quarterhour.model.errors import FieldProblem, InvalidError, in_words
 from quarterhour.model.fields import Fields
 from quarterhour.model.instants import ALWAYS, month
@@ -123,7 +124,7 @@ def read_settings(content: object) -> SettingsContent | tuple[FieldProblem, ...]
         ),
         "agency_policy": _one_of(read, "agency_policy", POLICIES),
         "held_days": _number(read, "held_days", 1, _DAYS),
-        "base_currency": read.value("base_currency", fields.CURRENCY, fields.currency, optional=True),
+        "base_currency": read.value("base_currency", fields.CURRENCY, _base_currency, optional=True),
         "statement_prefix": read.value("statement_prefix", _EXPECTED_PREFIX, _prefix, optional=True),
         "credit_note_prefix": read.value("credit_note_prefix", _EXPECTED_PREFIX, _prefix, optional=True),
         "release": _one_of(read, "release", RELEASES),
@@ -264,6 +265,11 @@ def _period(value: object) -> Period | None:
         return month(value) if isinstance(value, str) else None
     except ValueError:
         return None
+
+
+def _base_currency(value: object) -> str | None:
+    """Return a currency in which sums can be shown: one that is not withdrawn."""
+    return fields.currency(value) if value in IN_USE else None
 
 
 def _sources(value: object) -> frozenset[str] | None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from quarterhour.model import money
+from quarterhour.model.currencies import LIVES
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
 from quarterhour.statements.document.page_part import StatementContent
@@ -167,7 +168,7 @@ def _obstacles(document: StatementContent) -> Iterator[str]:
     for currency in (document["currency"], *([tax_in["currency"]] if tax_in else [])):
         if currency == money.NO_CURRENCY:
             yield "it has no currency"
-        if currency in _UNKNOWN:
+        if currency in _UNKNOWN or currency in LIVES:
             yield f"EN 16931 does not know the currency {currency}"
         if money.minor_digits(currency) > _MOST_DECIMALS:
             yield f"amounts in {currency} have more than the two decimal places of EN 16931"

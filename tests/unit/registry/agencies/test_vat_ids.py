@@ -1,0 +1,95 @@
+"""VAT ids: as people write them, in one form, and why another text is none."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.registry.agencies.vat_ids import letters_of, read_vat_id, state_of
+from tests.support.cases import cases
+
+
+@cases(
+    ("text", "country", "canonical"),
+    [
+        ("GB980780684", "GB", "GB980780684"),
+        ("980 7806 84", "GB", "GB980780684"),
+        ("xi 980 7806 84", "GB", "XI980780684"),
+        ("XI980780684", "IE", "XI980780684"),
+        ("GB980780684", "IM", "GB980780684"),
+        ("DE136695976", None, "DE136695976"),
+        ("DE136695976", "GB", "DE136695976"),
+        ("de-136.695.976", "DE", "DE136695976"),
+        ("136\u00a0695\u202f976", "DE", "DE136695976"),
+        ("EL094259216", "GR", "EL094259216"),
+        ("GR094259216", "GR", "EL094259216"),
+        ("GR 094259216", None, "EL094259216"),
+        ("094 259 216", "GR", "EL094259216"),
+        ("FR 40 303 265 045", "FR", "FR40303265045"),
+        ("40303265045", "MC", "FR40303265045"),
+        ("fr96684482565", "MC", "FR96684482565"),
+        ("U13585627", "AT", "ATU13585627"),
+        ("BE 428.759.497", "BE", "BE0428759497"),
+        ("0428759497", "BE", "BE0428759497"),
+        ("NL004495445B01", "NL", "NL004495445B01"),
+        ("CHE-107.787.577 IVA", "CH", "CHE107787577IVA"),
+        ("CHE-107.787.577", "CH", "CHE107787577"),
+        ("995 525 828", "NO", "NO995525828MVA"),
+        ("IT00743112005", "IT", "IT00743112005"),
+        ("12-3456789", "US", "123456789"),
+    ],
+)
+def test_a_vat_id_has_one_form_however_people_write_it(text: str, country: str | None, canonical: str) -> None:
+    assert read_vat_id(text, country) == canonical
+    assert read_vat_id(canonical, country) == canonical
+
+
+@cases(
+    ("text", "country", "why"),
+    [
+        ("GB980780685", "GB", "has wrong check digits"),
+        ("DE136695975", "GB", "has wrong check digits"),
+        ("DE13669597", "DE", "has another length than the VAT ids of DE"),
+        ("DE13669597X", "DE", "has another form than the VAT ids of DE"),
+        ("XX136695976", "DE", "begins with XX, not with DE, or has another form than the VAT ids of DE"),
+        ("980780684", None, "begins with the letters of no country"),
+        ("US!", "US", "has other characters than letters and digits"),
+        ("1", "US", "has 1 letters and digits, not 4 to 20"),
+        ("EL0", "GR", "has another length than the VAT ids of EL"),
+        ("", "DE", "has other characters than letters and digits"),
+        ("IT00743112006", "IT", "has another form than the VAT ids of IT"),
+    ],
+)
+def test_a_vat_id_that_no_country_can_have_issued_is_refused_with_what_is_wrong(
+    text: str, country: str | None, why: str
+) -> None:
+    with pytest.raises(ValueError, match=f", which {why}$"):
+        read_vat_id(text, country)
+
+
+@given(st.text(max_size=30), st.none() | st.sampled_from(["GB", "DE", "US", "IN", "CH", "ES", "IT", "PT", "MC", "NO"]))
+def test_the_form_of_a_vat_id_has_itself_as_form(text: str, country: str | None) -> None:
+    with suppress(ValueError):
+        found = read_vat_id(text, country)
+        assert [found] == [read_vat_id(found, country)]
+
+
+@cases(
+    ("vat_id", "country", "state"),
+    [
+        ("DE136695976", "US", "DE"),
+        ("EL094259216", None, "GR"),
+        ("FR96684482565", "MC", "FR"),
+        (None, "MC", "FR"),
+        ("XI980780684", "GB", "GB"),
+        (None, "NL", "NL"),
+        (None, None, None),
+    ],
+)
+def test_a_party_is_of_the_state_of_its_vat_id(vat_id: str | None, country: str | None, state: str | None) -> None:
+    assert state_of(vat_id, country) == state
+
+
+def test_greece_writes_el_before_its_ids() -> None:
+    assert [letters_of(one) for one in ("GR", "MC", "DE")] == ["EL", "FR", "DE"]
