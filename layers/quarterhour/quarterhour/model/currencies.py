@@ -66,7 +66,7 @@ MINOR_DIGITS: Final = {
 def not_of_its_time(code: str, at: datetime, *, later: bool) -> str | None:
     """Return why a currency was no money at an instant, ``None`` if it was.
 
-    ``later``: what settles or corrects earlier sales may follow the end of its currency.
+    ``later``: what pays or corrects earlier sales may follow the end of its currency.
     """
     if code not in LIVES:
         return None
