@@ -7,7 +7,7 @@ import pytest
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.handlers.test_documents import as_person
-from tests.support.agencies import FULL
+from tests.support.agencies import FULL, STORED
 from tests.support.system import World
 from tests.support.tables import items
 from tests.unit.registry.rate_cards.builders import content
@@ -29,8 +29,8 @@ def test_an_agency_is_registered_and_read_back(world: World) -> None:
         "written_by": response.json()["written_by"],
         "valid_from": "2026-10-01T00:00:00Z",
     }
-    assert world.read("/agencies/42") == {**response.json(), "content": FULL}
-    assert world.read("/documents/agency:42")["content"] == FULL
+    assert world.read("/agencies/42") == {**response.json(), "content": STORED}
+    assert world.read("/documents/agency:42")["content"] == STORED
     assert register(world, "42").status == 200, "a retry"
     assert register(world, "42", group="libraries").status == 409
 
@@ -63,7 +63,7 @@ def test_people_read_the_registration_of_their_own_agency_only(world: World) -> 
     for agency in ("42", "43"):
         register(world, agency)
     status, body = as_person(world, "/agencies/{agency}", agency="42")
-    assert (status, body["agency"], body["content"]) == (200, "42", FULL)
+    assert (status, body["agency"], body["content"]) == (200, "42", STORED)
     assert as_person(world, "/agencies/{agency}", agency="43")[0] == 403
     for route in ("/agencies", "/documents"):
         assert as_person(world, route)[0] == 403

@@ -17,6 +17,8 @@ FULL: dict[str, Any] = {
     "valid_from": "2026-10-01T00:00:00Z",
 }
 """The content of an agency's document with every field."""
+STORED: dict[str, Any] = {**FULL, "iban": "GB82WEST12345698765432"}
+"""The same as it is stored."""
 OWNER: dict[str, Any] = {
     "legal_name": "Market Ltd",
     "address": "1 Quay\nBristol BS1 4ER",

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.model import exact_json, texts
+from quarterhour.model import exact_json
+from quarterhour.model.texts import one_form
 from tests.support.cases import cases
 
-TEXTS = st.text().map(texts.one_form)
+TEXTS = st.text().map(one_form)
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
