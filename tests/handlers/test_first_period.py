@@ -25,7 +25,7 @@ def test_what_counts_before_the_first_period_is_named_and_counted_and_leaves_the
     before = ["reset", "late", "back", "paid"]
     with opened(SETTINGS, start=START) as world:
         world.write("/documents/owner", OWNER, 0)
-        world.write("/agencies/42", tax(percent="20"), 0)
+        world.write("/agencies/42", {**tax(percent="20"), "address": None}, 0)
         for verdict in ("recorded", "duplicate"):
             items = post(world, sent).json()["items"]
             assert [one["verdict"] for one in items] == [verdict] * 6 + ["held"]
@@ -49,6 +49,10 @@ def test_what_counts_before_the_first_period_is_named_and_counted_and_leaves_the
             "GBP": {"lines": 3, "net": "90.00", "commission": "9.0000"},
         }
         assert november["lines"] == 1
+        (draft,) = world.read("/drafts")["items"]
+        assert {one["check"]: one["message"] for one in draft["checks"]}["before_first_period"] == (
+            "3 lines before the first period, on no statement: net 90.00, commission 9.0000"
+        )
 
 
 def test_without_a_first_period_nothing_is_before_it() -> None:

@@ -14,6 +14,7 @@ const CORRECTIONS = {
   default_rate: ({ agency }) => [agencyAddress(agency, { tab: "rates" }), "Write a rate card"],
   change: ({ agency }) => [agencyAddress(agency), "Look at the agency"],
   disputes: ({ agency }) => [address(["statements"], { agency, status: "disputed" }), "Show the statements"],
+  before_first_period: ({ agency }) => [address(["events"], { agency }), "Show its events"],
   held_events: () => [address(["operations"]), "Show why"],
 };
 

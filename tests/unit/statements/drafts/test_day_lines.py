@@ -226,8 +226,9 @@ def test_lines_before_the_first_period_are_counted_once_by_the_run_for_which_the
     ]
     collector = collected(items)
     found = read_before_first_period(BytesIO(pack_totals(collector)))
-    assert {code: some.lines for code, some in found.items()} == {"EUR": 1, "GBP": 2}
-    assert found["GBP"].amount == found["EUR"].amount == Decimal(items[1]["amount"])
+    euros = Account("42", "EUR")
+    assert {account: some.lines for account, some in found.items()} == {euros: 1, GBP: 2}
+    assert found[GBP].amount == found[euros].amount == Decimal(items[1]["amount"])
     assert collected(items, replace(plan(), after=plan().bound)).before_first_period == {}
 
 

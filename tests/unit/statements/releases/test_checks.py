@@ -12,6 +12,7 @@ from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, Agency, TaxProfile, TaxRate
 from quarterhour.registry.owner import Owner
 from quarterhour.statements.drafts.draft import DraftItem, DraftState
+from quarterhour.statements.drafts.figures import Sum
 from quarterhour.statements.releases.checks import DraftContext, Level, checks, failed
 from tests.support.cases import cases
 from tests.support.drafts import decision, draft_item
@@ -84,6 +85,14 @@ def test_an_agency_that_is_not_registered_at_the_end_of_the_period_is_named() ->
 def test_an_agency_without_what_an_invoice_needs_is_named(agency: Agency, missing: str) -> None:
     message = f"the agency lacks {missing}: register them"
     assert found(draft_item(), replace(COMPLETE, agency=agency)) == [("agency", message)]
+
+
+def test_what_counts_before_the_first_period_is_a_warning_with_its_sums() -> None:
+    left_out = Sum(2, Decimal("90.00"), Decimal("9.0"))
+    draft = replace(draft_item(), before_first_period=left_out)
+    assert DraftItem.of(draft.as_item()) == draft
+    message = "2 lines before the first period, on no statement: net 90.00, commission 9.0"
+    assert found(draft, COMPLETE) == [("before_first_period", message)]
 
 
 def test_the_reverse_charge_needs_the_agency_s_vat_id() -> None:

@@ -124,8 +124,8 @@ class Collector:
         """By quarter-hour and currency."""
         self._piece = Piece({})
         self.pieces = 0
-        self.before_first_period: dict[str, Sum] = {}
-        """The lines of this run that are on no statement, as their period is before the first, by currency."""
+        self.before_first_period: dict[Account, Sum] = {}
+        """The lines of this run that are on no statement, as their period is before the first, by account."""
 
     @property
     def is_full(self) -> bool:
@@ -186,13 +186,13 @@ class Collector:
     def _leave_out(self, quarter_hour: str, cells: list[str]) -> None:
         """Count a line that is on no statement of this run, if it is on none at all, and was recorded for this run."""
         is_new = self._plan.after is None or quarter_hour > str(self._plan.after)
-        currency = cells[_CURRENCY]
-        if is_new and cells[_PERIOD] < str(self._plan.first_period) and currency != money.NO_CURRENCY:
-            _, _, type_, _, terms, kind, _ = _facts(cells)
+        if is_new and cells[_PERIOD] < str(self._plan.first_period) and cells[_CURRENCY] != money.NO_CURRENCY:
+            agency, currency, type_, _, terms, kind, _ = _facts(cells)
             found = kind_of(type_, kind, terms)
             net = Decimal(cells[_AMOUNT]) if found in SOLD else money.ZERO
             commission = Decimal(cells[_COMMISSION])
-            self.before_first_period.setdefault(currency, Sum()).add(1, net, commission)
+            account = Account(unescape_formula(agency), currency)
+            self.before_first_period.setdefault(account, Sum()).add(1, net, commission)
 
     def totals(self) -> Iterator[tuple[Account, AccountSums]]:
         """Yield the sums of each account, in the order of the accounts."""
@@ -279,7 +279,8 @@ def pack_totals(collector: Collector) -> bytes:
     with value_writer(content) as write:
         for account, sums in collector.totals():
             write([account.agency, account.currency, sums.as_dict()])
-        before = {currency: some.as_list() for currency, some in sorted(collector.before_first_period.items())}
+        left_out = sorted(collector.before_first_period.items(), key=lambda one: one[0])
+        before = [[account.agency, account.currency, some.as_list()] for account, some in left_out]
         write({"pieces": collector.pieces, "before_first_period": before})
     return content.getvalue()
 
@@ -297,6 +298,7 @@ def read_pieces(file: IO[bytes]) -> int:
     return int(last_value(file)["pieces"])
 
 
-def read_before_first_period(file: IO[bytes]) -> dict[str, Sum]:
-    """Return the sums of a day's lines before the first period, by currency, from the object of its totals."""
-    return {currency: Sum.of(values) for currency, values in last_value(file)["before_first_period"].items()}
+def read_before_first_period(file: IO[bytes]) -> dict[Account, Sum]:
+    """Return the sums of a day's lines before the first period, by account, from the object of its totals."""
+    found = last_value(file)["before_first_period"]
+    return {Account(agency, currency): Sum.of(values) for agency, currency, values in found}

@@ -18,7 +18,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.schema import SCHEMA, check_schema
 from quarterhour.reports.lines import escape_formula, unescape_formula
-from quarterhour.statements.drafts.figures import AccountSums
+from quarterhour.statements.drafts.figures import AccountSums, Sum
 from quarterhour.statements.keys import DRAFT, LINES, draft_index, draft_key
 from quarterhour.statements.listing import ListTotals, SealedObject, read_rows
 from quarterhour.statements.plan import StatementPlan
@@ -202,6 +202,7 @@ class DraftItem:
     ``bound``: the last quarter-hour whose lines it may have. ``default_rate_lines``: the number of lines whose
     commission is by the default commission rate. ``tax_points``: as spans of days without a gap. ``revision``: the
     number of its released documents. ``number``: of its statement, empty without one. ``decisions``: in their order.
+    ``before_first_period``: the lines of the account that the run has found and that are on no statement.
     """
 
     period: Period
@@ -213,6 +214,7 @@ class DraftItem:
     revision: int = 0
     number: str = ""
     decisions: tuple[DraftDecision, ...] = ()
+    before_first_period: Sum | None = None
 
     @property
     def account(self) -> Account:
@@ -245,7 +247,9 @@ class DraftItem:
         """Return the item."""
         listed = self.listed
         due = self.state if self.state in DUE else ""
+        before = self.before_first_period
         return {
+            **({"before_first_period": before.as_list()} if before else {}),
             **draft_key(self.period, self.account),
             **draft_index(self.period, self.account, is_open=self.state not in DONE, due=due),
             "period": str(self.period),
@@ -285,4 +289,5 @@ class DraftItem:
             int(values["revision"]),
             values["number"],
             tuple(map(DraftDecision.of, values["decisions"])),
+            Sum.of(values["before_first_period"]) if "before_first_period" in values else None,
         )

@@ -1,13 +1,15 @@
 """The last step: write the items, the list and the manifest of a period, and finish its run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from heapq import merge
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import Any, Final
 
 from quarterhour.model.clock import iso_seconds
+from quarterhour.model.identifiers import Account
 from quarterhour.model.schema import SCHEMA
 from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.document.statement import as_bytes
@@ -47,14 +49,22 @@ def manifest(plan: StatementPlan, totals: ListTotals, listed: SealedObject) -> d
     }
 
 
-def _before_first_period(stores: StatementStores, plan: StatementPlan) -> dict[str, Sum]:
-    """Return the sums of the run's lines that are on no statement, as their period is before the first."""
-    total: dict[str, Sum] = {}
+def _before_first_period(stores: StatementStores, plan: StatementPlan) -> dict[Account, Sum]:
+    """Return the sums of the run's lines that are on no statement, as their period is before the first, by account."""
+    total: dict[Account, Sum] = {}
     for day in plan.days:
         with stores.files.copied(day_totals_key(plan.period, day)) as file:
-            for currency, some in read_before_first_period(file).items():
-                total.setdefault(currency, Sum()).add(some.lines, some.amount, some.commission)
-    return dict(sorted(total.items()))
+            for account, some in read_before_first_period(file).items():
+                total.setdefault(account, Sum()).add(some.lines, some.amount, some.commission)
+    return total
+
+
+def _by_currency(sums: Mapping[Account, Sum]) -> dict[str, dict[str, Any]]:
+    """Return sums of accounts by currency, as the item of the period holds them."""
+    total: dict[str, Sum] = {}
+    for account, some in sums.items():
+        total.setdefault(account.currency, Sum()).add(some.lines, some.amount, some.commission)
+    return {currency: some.as_dict("net") for currency, some in sorted(total.items())}
 
 
 _INSERTED_AT_A_TIME: Final = 500
@@ -62,13 +72,13 @@ _INSERTED_AT_A_TIME: Final = 500
 
 def publish(stores: StatementStores, plan: StatementPlan, sealer: DraftSealer) -> int:
     """Publish a period whose groups are written; return the number of its drafts."""
-    totals = draft_totals()
+    totals, before = draft_totals(), _before_first_period(stores, plan)
 
     def rows(drafts: Iterator[DraftItem]) -> Iterator[list[str]]:
         """Insert the items of the drafts; yield their rows."""
         while some := list(islice(drafts, _INSERTED_AT_A_TIME)):
             # What exists was written by this run before, and may have been decided about since.
-            stores.drafts.insert(some)
+            stores.drafts.insert([replace(one, before_first_period=before.get(one.account)) for one in some])
             for one in some:
                 totals.add("drafts", one.account.currency, one.listed.lines, one.listed.figures)
                 yield one.listed.as_row()
@@ -84,8 +94,7 @@ def publish(stores: StatementStores, plan: StatementPlan, sealer: DraftSealer) -
             Upload(manifest_key(plan.period), content, sha256),
         ]
         sealer.seal_period(plan, sha256, files)
-    before = {currency: some.as_dict("net") for currency, some in _before_first_period(stores, plan).items()}
     item = {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": sha256}
-    stores.projections.write([{**item, "before_first_period": before}])
+    stores.projections.write([{**item, "before_first_period": _by_currency(before)}])
     stores.progress.finish(plan, sha256)
     return totals.entries

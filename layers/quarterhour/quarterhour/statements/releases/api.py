@@ -18,7 +18,10 @@ class DraftCheck(TypedDict):
     check: Annotated[
         str,
         one_of(
-            ["held", "order", "owner", "agency", "tax", "refused", "default_rate", "change", "disputes", "held_events"]
+            [
+                *("held", "order", "owner", "agency", "tax", "refused", "default_rate", "change", "disputes"),
+                *("before_first_period", "held_events"),
+            ]
         ),
     ]
     level: Level

@@ -130,6 +130,10 @@ def _warnings(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
         yield Check("change", Level.WARNING, f"the commission is {now}, and was {before} in the period before")
     if context.disputes:
         yield Check("disputes", Level.WARNING, f"the agency has {_counted(context.disputes, 'disputed line')}")
+    if early := draft.before_first_period:
+        left_out = f"net {money.plain(early.amount)}, commission {money.plain(early.commission)}"
+        message = f"{_counted(early.lines, 'line')} before the first period, on no statement: {left_out}"
+        yield Check("before_first_period", Level.WARNING, message)
     if context.held:
         yield Check("held_events", Level.WARNING, f"the agency has {_counted(context.held, 'held event')}")
 
