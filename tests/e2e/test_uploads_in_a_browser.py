@@ -106,6 +106,67 @@ def test_agencies_and_sales_of_files_are_checked_as_by_the_commands_and_sent_onc
     assert browser.violations() == []
 
 
+FAULTY = (
+    "number,day,where,worth,cur\nF-1,2026-10-01,42,10.00,EUR\nF-2,27/10/2026,42,11.00,EUR\nF-3,2026-10-03,42,abc,EUR\n"
+    "F-4,2026-10-04,42,12.00,XXY\nF-5,2026-10-05,42,13.00,EUR\n"
+)
+CORRECTED = ("27/10/2026", "2026-10-27"), ("abc", "12.50"), ("XXY", "EUR")
+
+
+def test_columns_are_chosen_in_a_table_and_bad_rows_are_downloaded_corrected_and_sent(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer, tmp_path: Path
+) -> None:
+    server, _ = market
+    browser.set_clock(NOW)
+    open_as(browser, f"{server.url}/console/upload", issuer, "finance")
+    attach(browser, "File (CSV, plain or gzipped)", "faulty.csv", FAULTY)
+    browser.click("Check the file")
+    shown(browser, "The columns of the file")
+    for part, column in {"Time": "day", "Agency": "where", "Amount": "worth", "Currency": "cur"}.items():
+        browser.page.get_by_label(part, exact=True).select_option(column)
+    browser.click("Check the file")
+    shown(browser, "5 rows, 2 events, 3 bad rows")
+    assert texts(browser, "main .mark li")[1].endswith("amount is 'abc', not a number of the form 1234.56")
+    assert browser.violations() == []
+    with browser.page.expect_download() as downloading:
+        browser.click("Download the bad rows")
+    file = tmp_path / "bad.csv"
+    downloading.value.save_as(file)
+    bad = file.read_text("utf-8-sig")
+    assert bad.split() == [FAULTY.split(maxsplit=1)[0], *FAULTY.split()[2:5]]
+    browser.click("Send 2 events")
+    shown(browser, "All is sent. recorded 2")
+
+    for wrong, right in CORRECTED:
+        bad = bad.replace(wrong, right)
+    attach(browser, "File (CSV, plain or gzipped)", "bad.csv", bad)
+    browser.click("Check the file")
+    for part, column in {"Time": "day", "Agency": "where", "Amount": "worth", "Currency": "cur"}.items():
+        browser.page.get_by_label(part, exact=True).select_option(column)
+    browser.click("Check the file")
+    shown(browser, "3 rows, 3 events, 0 bad rows")
+    browser.click("Send 3 events")
+    shown(browser, "All is sent. recorded 3")
+    assert call(f"{server.url}/events/till/F-3")[1]["amount"] == "12.50"
+
+
+def test_nothing_is_sent_from_a_source_that_is_not_open_to_people(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer
+) -> None:
+    server, _ = market
+    browser.set_clock(NOW)
+    open_as(browser, f"{server.url}/console/upload", issuer, "finance")
+    attach(browser, "File (CSV, plain or gzipped)", "sales.csv", FAULTY.replace("where,worth", "agency,amount"))
+    browser.choose("Source", "finance: payments and adjustments")
+    browser.click("Check the file")
+    shown(browser, "These events would be rejected.")
+    assert browser.page.get_by_role("button", name="Send 2 events").is_disabled()
+    browser.choose("Source", "till")
+    browser.click("Check the file")
+    browser.click("Send 2 events")
+    shown(browser, "All is sent.")
+
+
 def test_finance_enters_a_rate_and_rerates_what_the_preview_shows(
     browser: Tab, market: tuple[Server, World], issuer: Issuer
 ) -> None:

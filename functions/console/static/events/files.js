@@ -2,6 +2,7 @@
 import { agencyPath, get, getOr, post, put, recordAll } from "../lib/api.js";
 import { negative, sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
+import { reader } from "../lib/me.js";
 import { Problem } from "../lib/problem.js";
 
 const PART = 600_000; // Bytes: in Base64, a part fits into a request.
@@ -17,6 +18,12 @@ export const MAPS = [
   "paypal", "paypal_day_first", "shopify", "shopify_orders", "square", "stripe", "stripe_payments",
   "woocommerce", "woocommerce_items"
 ];
+
+/** The source of what people record by hand. */
+export const BY_HAND = "finance";
+/** The types of what they record from it. */
+const BY_PEOPLE = ["payment.recorded", "adjustment.recorded"];
+const MARK = "\ufeff"; // So the file is read as UTF-8, whatever encoding its map names.
 
 /** Returns the content of a file, decompressed if it is gzipped. */
 export async function contentOf(file) {
@@ -52,9 +59,12 @@ export async function* partsOf(content, request, from = { at: 0, next: undefined
   } while (next);
 }
 
-/** Returns the map that the API proposes for a file: `map`, `questions`, `shipped` and what to check. */
-export const mapOf = async (content, name) => post("/csv/maps", {
-  part: await base64Of(content.slice(0, PART)), name, last: content.size <= PART,
+/**
+ * Returns the map that the API proposes for a file: `map`, `questions`, `shipped` and what to check. `said`: its source
+ * and columns of an event's parts.
+ */
+export const mapOf = async (content, name, said) => post("/csv/maps", {
+  part: await base64Of(content.slice(0, PART)), name, last: content.size <= PART, ...said,
 });
 
 /** Returns a proposed map with answers in place of its questions: `answers` by the lines of these. */
@@ -73,11 +83,22 @@ export const inTheWordsOfTheApi = (problem) => {
 /**
  * Returns an empty summary of a file. `kinds`: the rows and sums of events, exclusions by rule, bad rows and all rows.
  * `lines`: the line of each id. `repeated`: the lines whose rows have the id of a row in an earlier part.
+ * `refused`: the sources of events that the reader may not record. `head`, `texts`: of the file up to its rows, and of
+ * the bad rows.
  */
 export const nothing = () => ({
-  events: 0, problems: 0, messages: [], many: 0,
-  sums: new Map(), kinds: new Map(), lines: new Map(), repeated: new Set(),
+  events: 0, problems: 0, messages: [], many: 0, sums: new Map(), kinds: new Map(), lines: new Map(),
+  repeated: new Set(), refused: new Set(), head: "", texts: [],
 });
+
+const mayRecord = ({ source, type }) => {
+  const { machine, upload_sources: open } = reader();
+  return machine || open.includes(source) || (source === BY_HAND && BY_PEOPLE.includes(type));
+};
+
+/** Returns a file of the bad rows under the file's own header, to be corrected and sent. */
+export const fileOfBad = ({ head, texts }) =>
+  MARK + [head, ...texts].map((text) => text.replace(/[\r\n]*$/, "\r\n")).join("");
 
 /** Adds rows and amounts to a kind of rows. */
 function addKind({ kinds }, kind, { rows, unread, amounts }) {
@@ -118,6 +139,8 @@ function findRepeated(summary, { items, lines, bad }) {
 export function add(summary, part) {
   const { sums, problems } = part.summary;
   const bad = [...part.bad];
+  summary.head = part.head ?? summary.head;
+  summary.texts.push(...bad.map(({ text }) => text).filter(Boolean));
   for (const kind of ["events", "bad", "file"]) addKind(summary, kind, sums[kind]);
   for (const one of sums.excluded) addKind(summary, `excluded, ${one.rule}`, one);
   findRepeated(summary, { ...part, bad });
@@ -126,7 +149,8 @@ export function add(summary, part) {
   summary.events += items.length;
   summary.many += bad.length;
   summary.messages.push(...bad.slice(0, MOST_SHOWN - summary.messages.length));
-  for (const { type, time, data } of items) {
+  for (const { source, type, time, data } of items) {
+    if (!mayRecord({ source, type })) summary.refused.add(source);
     const month = time ? format.localTime(time).slice(0, "2026-11".length) : "";
     const key = JSON.stringify([month, data.currency ?? "", type]);
     const before = summary.sums.get(key) ?? { month, currency: data.currency, type, events: 0, amount: "0" };

@@ -1,16 +1,16 @@
 /** The upload of a file of sales: read by a map, shown by month, then sent part by part. */
 import { html, useRef, useState } from "../vendor/htm-preact.js";
+import { download } from "../lib/csv.js";
 import * as format from "../lib/format.js";
+import { reader } from "../lib/me.js";
 import { Failure, Link, Money, Name, Status, Table } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
 import {
-  MAPS, add, answered, contentOf, inTheWordsOfTheApi, kindsOf, mapOf, nothing, partsOf, reasonsOf, sendBatches, sumsOf,
-  toSend,
+  add, contentOf, fileOfBad, inTheWordsOfTheApi, kindsOf, nothing, partsOf, reasonsOf, sendBatches, sumsOf, toSend,
 } from "./files.js";
+import { MapFields, Proposed, useMap } from "./upload-map.js";
 import { Messages, Progress, counted } from "./upload-parts.js";
 
-const PROPOSED = "proposed";
-const OWN = "own";
 const HEAD = [["Month"], ["Currency"], ["Type"], ["Events", "n"], ["Amount", "n"]];
 
 /** The values that a map asks for and that are missing: pairs of name and meaning. */
@@ -60,36 +60,6 @@ function useFile() {
   return [state, setState, { begin, check, send, stop: () => { isStopped.current = true; } }];
 }
 
-/**
- * Returns the map of the file, what it asks for, and `requestOf(form, content)`: the map with its settings, or nothing
- * as long as the proposed map has questions without answers.
- */
-function useMap() {
-  const [map, setMap] = useState(PROPOSED);
-  const [asked, setAsked] = useState([]);
-  const [proposal, setProposal] = useState();
-  const proposedFor = async (form, content) => {
-    const proposed = proposal ?? await mapOf(content, form.get("file").name);
-    const [shipped] = proposed.shipped;
-    if (shipped) setMap(shipped);
-    else setProposal(proposed);
-    if (!shipped && !proposal && proposed.questions.length) return undefined;
-    return shipped ?? answered(proposed, answersIn(form, proposed));
-  };
-  const requestOf = async (form, content) => {
-    let own = map;
-    if (map === OWN) own = await form.get("own").text();
-    if (map === PROPOSED) own = await proposedFor(form, content);
-    const settings = Object.fromEntries(asked.map(([name]) => [name, form.get(`set ${name}`).trim()]));
-    return own === undefined ? undefined : { map: own, settings };
-  };
-  const choose = (event) => {
-    setMap(event.target.value);
-    setAsked([]);
-  };
-  return { map, asked, proposal, setAsked, choose, requestOf, forget: () => setProposal() };
-}
-
 /** The upload: a form that checks the file, what it holds, and the sending of its events. */
 export function UploadSales() {
   const [state, setState, { begin, check, send, stop }] = useFile();
@@ -113,24 +83,25 @@ export function UploadSales() {
     if (target.name === "file") map.forget();
   };
   return html`
-    <${Form} ...${{ ...map, busy, read, changed }} isChecked=${Boolean(summary)} />
+    <${Form} ...${{ map, busy, read, changed }} isChecked=${Boolean(summary)} />
     ${busy && html`<${Progress} ...${{ done, of }} onStop=${stop} />`}
     ${summary && html`<${Summary} summary=${summary} />`}
     ${summary && !result && summary.events > 0 && html`
       <p class="bar">
-        <button type="button" class="first" disabled=${busy} onClick=${send}>
+        <button type="button" class="first" disabled=${busy || summary.refused.size > 0} onClick=${send}>
           Send ${counted(summary.events, "event")}
         </button>
         ${summary.many > 0 && " The bad rows are left out: correct them, and send the file again."}
       </p>`}
+    ${summary && html`<${Refused} sources=${summary.refused} />`}
     ${result && html`<${Sent} result=${result} busy=${busy} />`}
     ${problem && html`<${Failure} problem=${inTheWordsOfTheApi(problem)} />`}
     ${result && !busy && !result.isDone && html`
       <p><button type="button" class="first" onClick=${send}>Continue</button></p>`}`;
 }
 
-/** The form: the file, its map, and what the map asks for. `read` gets it; `changed` is called with each input. */
-function Form({ map, asked, proposal, setAsked, choose, busy, read, changed, isChecked }) {
+/** The form: the file and its `map`. `read` gets it; `changed` is called with each input. */
+function Form({ map, busy, read, changed, isChecked }) {
   const onSubmit = (event) => {
     event.preventDefault();
     if (!busy) read(new FormData(event.target));
@@ -139,59 +110,23 @@ function Form({ map, asked, proposal, setAsked, choose, busy, read, changed, isC
     <form onSubmit=${onSubmit} onInput=${changed}>
       <div class="bar">
         <label>File (CSV, plain or gzipped) <input name="file" type="file" required /></label>
-        <label>Map
-          <select value=${map} onChange=${choose}>
-            <option value=${PROPOSED}>proposed for the file</option>
-            ${MAPS.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
-            <option value=${OWN}>a file of your own</option>
-          </select>
-        </label>
-        ${map === OWN && html`
-          <label>File of the map (TOML)
-            <input name="own" type="file" accept=".toml" required onChange=${() => setAsked([])} />
-          </label>`}
-        ${asked.map(([name, meaning]) => html`
-          <label key=${name}>${name}: ${meaning}
-            <input name=${`set ${name}`} required maxlength="1000" autocomplete="off" />
-          </label>`)}
+        <${MapFields} ...${map} />
         <button class=${isChecked ? "" : "first"} disabled=${busy}>Check the file</button>
       </div>
       <p class="note">The map says which column is which field. The first check proposes one, as
         ${" "}<code>quarterhour csv FILE --guess</code> does, and asks what the file does not decide.</p>
-      ${map === PROPOSED && proposal && html`<${Proposed} proposal=${proposal} />`}
+      <${Proposed} ...${map} />
     </form>`;
 }
 
-const answerTo = ({ line }) => `answer ${line}`;
-
-/** Returns the answers in a form to the questions of a proposed map, by their lines. */
-const answersIn = (form, { questions }) =>
-  Object.fromEntries(questions.map((one) => [one.line, form.get(answerTo(one))]));
-
-/** The map that is proposed for a file: its questions, what to check, and the map itself. */
-const Proposed = ({ proposal: { map, questions, checks, unused } }) => html`
-  <fieldset>
-    <legend>The proposed map</legend>
-    <div class="bar">
-      ${questions.map((one) => html`
-        <label key=${one.line}>${one.question} (${one.name})
-          <select name=${answerTo(one)} required>
-            <option value="">Choose</option>
-            ${one.answers.map((answer) => html`<option key=${answer} value=${answer}>${answer}</option>`)}
-          </select>
-        </label>`)}
-    </div>
-    ${(checks.length > 0 || unused.length > 0) && html`
-      <p class="note">To check:</p>
-      <ul class="plain note">
-        ${checks.map((one) => html`<li key=${one}><${Name}>${one}<//></li>`)}
-        ${unused.length > 0 && html`<li key="unused">columns that are not used: <${Name}>${unused.join(", ")}<//></li>`}
-      </ul>`}
-    <details>
-      <summary>The map</summary>
-      <pre tabindex="0">${map}</pre>
-    </details>
-  </fieldset>`;
+/** The sources from which the reader may not record events, which would all be rejected. */
+const Refused = ({ sources }) => sources.size > 0 && html`
+  <div class="mark">
+    <p><strong>These events would be rejected.</strong> People may upload sales only from sources that the settings open
+      to them: ${reader().upload_sources.join(", ") || "there is none"}. Of the file, ${[...sources].join(", ")}
+      ${" "}${sources.size === 1 ? "is" : "are"} not among them. Choose another source, or let it be opened:
+      ${" "}<code>upload_sources</code> in the settings.</p>
+  </div>`;
 
 const KINDS_HEAD = [["Rows"], ["Number", "n"], ["Without a readable amount", "n"], ["Currency"], ["Amount", "n"]];
 
@@ -222,6 +157,11 @@ function countsOf({ kinds, events, problems }) {
 const Summary = ({ summary }) => html`
   <p role="status">${countsOf(summary)}</p>
   <${Messages} messages=${summary.messages} many=${summary.many} things="bad row" />
+  ${summary.texts.length > 0 && html`
+    <p class="bar">
+      <button type="button" onClick=${() => download("bad-rows.csv", fileOfBad(summary))}>Download the bad rows</button>
+      Correct them in that file, and send it with the same map.
+    </p>`}
   <${Kinds} summary=${summary} />
   ${summary.events > 0 && html`
     <${Table} caption="The events by month, currency and type" head=${HEAD}>

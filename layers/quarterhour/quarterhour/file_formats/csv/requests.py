@@ -21,7 +21,7 @@ MAX_SETTING: Final = 1000
 _PART: Final = f"a part of the file in Base64, at most {MAX_FILE} bytes"
 _MAP: Final = f"a map as TOML of at most {MAX_MAP} characters, or the name of a map: {{}}"
 _FILE_NAME: Final = f"the name of a file, 1 to {MAX_SETTING} printable characters"
-_COLUMNS: Final = f"an object with another column of the file for each of some parts of an event: {', '.join(PARTS)}"
+_COLUMNS: Final = f"an object with a column of the file for some parts of an event: {', '.join(PARTS)}"
 _SETTING: Final = f"text of at most {MAX_SETTING} characters"
 
 
@@ -97,7 +97,7 @@ def _setting(value: object) -> str | None:
 
 
 def _columns(value: object) -> dict[str, str] | None:
-    if not isinstance(value, dict) or not value.keys() <= {*PARTS} or len({*map(str, value.values())}) < len(value):
+    if not isinstance(value, dict) or not value.keys() <= {*PARTS}:
         return None
     return value if all(isinstance(one, str) and one for one in value.values()) else None
 
