@@ -448,11 +448,13 @@ class Trial(World):
             assert (item["period"], "prior_period" in item) == expected, "an event is in another period"
 
     def _tax_points_are_right(self, ledger: list[dict[str, str]]) -> None:
-        """Each event has its own date, or if it corrects a sale, that of the sale."""
+        """Each event has its own date, or if it corrects a sale, that of the sale; a void of a refund, too."""
         posted = {name_of(item): item for item in ledger}
         for item in ledger:
-            sale = (item.get("refers_to_source", item["source"]), item.get("refers_to", ""))
-            dated = posted.get(sale, item)
+            dated = item
+            for _ in range(2):  # from a void of a refund to the refund, and on to its sale
+                of = (dated.get("refers_to_source", dated["source"]), dated.get("refers_to", ""))
+                dated = posted.get(of, dated)
             expected = self._local(dated, "time")[0].isoformat()[:10]
             assert item["tax_point"] == expected, "an event has another tax point"
 
