@@ -87,6 +87,7 @@ def me() -> http.Response:
         "time_zone": str(calendar.zone),
         "first_period": str(calendar.first_period) if calendar.first_period else None,
         "upload_sources": sorted(decided.upload_sources),
+        "rounding": decided.rounding.value,
     }
     return http.response(200, shown)
 

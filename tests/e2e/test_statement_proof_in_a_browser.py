@@ -168,7 +168,7 @@ def test_the_certificate_says_what_was_checked_and_how_to_repeat_it(
     assert f"{address}/console/statements/2026-10/42/GBP" in text
     assert "The balance of S-000001 follows from its figures" in text
     assert "What was not proven" in text
-    assert len(browser.page.locator("tbody tr").all()) == 9
+    assert len(browser.page.locator("tbody tr").all()) == 10
     assert browser.violations() == []
     assert browser.requested == [path.as_uri()]
 
@@ -219,6 +219,7 @@ def test_a_changed_byte_is_named(opened: Tab, name: str, change: tuple[bytes, by
         ("lines.csv.gz", (b",42,GBP", b",43,GBP"), "The line shop a2 is of 43 in GBP"),
         ("statement.json", (b'"closing": "17.50"', b'"closing": "17.49"'), "The closing balance on this page: "),
         ("statement.json", (b'"tax": "2.50"', b'"tax": "2.51"'), "The tax of VAT 20 %: expected 2.50, found 2.51"),
+        ("statement.json", (b'"proceeds": "0"}', b'"proceeds": "1"}'), "What is left of the proceeds: expected 0"),
         (
             "statement.json",
             (b'"agency": "42"', b'"agency": "42", "agency": "42"'),

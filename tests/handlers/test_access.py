@@ -619,7 +619,7 @@ def test_callers_see_who_they_are_with_their_roles_and_agencies(world: World, is
     def shown(**claims: Any) -> Any:
         return send(world, issuer.token(**claims), "GET /me").json()
 
-    zone: dict[str, object] = {"time_zone": "UTC", "first_period": None, "upload_sources": []}
+    zone: dict[str, object] = {"time_zone": "UTC", "first_period": None, "upload_sources": [], "rounding": "half-even"}
     assert shown() == {"name": "ann", "machine": False, "roles": ["agency"], "agencies": ["42"], **zone}
     assert shown(**{CLAIM: ["43", "42"]})["agencies"] == ["42", "43"]
     fay = {"name": "fay", "machine": False, "roles": ["finance", "support"], "agencies": [], **zone}

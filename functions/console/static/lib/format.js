@@ -21,17 +21,20 @@ export function money(text, currency) {
   return cached(Intl.NumberFormat, options).format(text);
 }
 
-let showsExact = false;
+let [showsExact, roundingMode] = [false, "halfEven"];
 
 /** Makes every amount of a list that is formatted from now on exact, or rounded to its currency. */
 export const showExact = (exact_) => { showsExact = exact_; };
 
-/** Returns an amount of a list: rounded half to even to the decimals of its currency; with a sign if it is a change. */
+/** Rounds every amount of a list as statements do; `rounding`: of the settings. */
+export const setRounding = (rounding) => { roundingMode = rounding === "half-up" ? "halfExpand" : "halfEven"; };
+
+/** Returns an amount of a list, rounded as statements are to the decimals of its currency; a change with its sign. */
 export function amount(text, currency, isChange = false) {
   if (showsExact) return money(text, currency);
   const digits = digitsOf(currency);
   const options = {
-    minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven",
+    minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode,
     signDisplay: isChange ? "exceptZero" : "negative",
   };
   return cached(Intl.NumberFormat, options).format(text);

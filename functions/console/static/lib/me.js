@@ -1,6 +1,6 @@
 /** Who the reader is: their roles and agencies. The API is the gate; this only decides what is worth showing. */
 import { get } from "./api.js";
-import { setZone } from "./format.js";
+import { setRounding, setZone } from "./format.js";
 import { keepAgency } from "./routes.js";
 
 let me;
@@ -12,6 +12,7 @@ export const STAFF = ["finance", "support", "auditor"];
 export async function load() {
   me = await get("/me");
   setZone(me.time_zone);
+  setRounding(me.rounding);
   if (me.agencies.length > 1) keepAgency();
   return me;
 }

@@ -58,3 +58,5 @@ class Reader(Caller):
     """The first period with statements, by the settings; null if there is none."""
     upload_sources: list[str]
     """The sources from which people may upload sales, by the settings."""
+    rounding: str
+    """How half a minor unit is rounded, by the settings: `half-even` or `half-up`."""

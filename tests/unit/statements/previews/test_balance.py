@@ -229,3 +229,17 @@ def test_a_balance_counts_the_sales_that_the_marketplace_collected_and_has_on_no
     assert by_marketplace.amount == Decimal("-18.00")  # -87.90 + 2.00 - 20.00 + 87.90
     by_agency = balance(found, counted)
     assert (by_agency.proceeds, by_agency.amount) == (Decimal(0), Decimal("2.00"))
+
+
+def test_each_previewed_period_takes_up_what_rounding_left_before() -> None:
+    """The commission of 1.004 leaves 0.004 each time, so that of the third month has the cent."""
+    months = [
+        OpenPeriod(date(2026, 9 + index, 30), totals("1.004", gross="10.004"), "marketplace") for index in range(3)
+    ]
+    found = list(previews(months, Carried(), "GBP", lambda _: VAT))
+    assert [str(one.amounts.commission) for one in found] == ["1.00", "1.01", "1.00"]
+    assert [str(one.amounts.proceeds) for one in found] == ["10.00", "10.01", "10.00"]
+    carried = found[0].ends
+    (second,) = previews(months[1:2], carried, "GBP", lambda _: VAT)
+    assert second.amounts == found[1].amounts
+    assert Balance.of(money.ZERO, found).amount == found[-1].ends.closing
