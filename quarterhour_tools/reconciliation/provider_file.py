@@ -15,7 +15,7 @@ from quarterhour.file_formats.csv.events import TOTALS, Converter, check_signs
 from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.provider_map import ProviderLineMap, ProviderMap
 from quarterhour.file_formats.csv.seen import SeenRows
-from quarterhour.file_formats.csv.summary import Amounts, ConvertedRow, FileSummary
+from quarterhour.file_formats.csv.summary import ConvertedRow, CurrencySums, FileSummary
 from quarterhour.file_formats.csv.table import BadRow, Table
 from quarterhour.model import fields, money, texts
 from quarterhour.model.periods import Period, day_in
@@ -83,7 +83,7 @@ class ProviderFile:
         made += lines
         return ConvertedRow(number, amounts=self._amounts_of(lines, cells))
 
-    def _amounts_of(self, lines: list[ProviderLine], cells: Cells) -> Amounts | None:
+    def _amounts_of(self, lines: list[ProviderLine], cells: Cells) -> CurrencySums | None:
         if self._map.row:
             return self._converter.amounts(cells)
         sums: dict[str, Decimal] = {}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple, Protocol
 
-from quarterhour.file_formats.csv.parts import Conversion, PartPlace, convert_part
+from quarterhour.file_formats.csv.parts import FileConversion, PartPlace, convert_part
 from quarterhour.file_formats.csv.summary import FileSummary
 from quarterhour.intake.file_result import BAD_ROW, Problem
 from quarterhour.intake.keys import UnreadableError
@@ -101,7 +101,7 @@ class CsvPlace(NamedTuple):
     token: str | None
 
 
-def chunks_of_csv(content: Content, by: Conversion, place: CsvPlace) -> Iterator[Chunk]:
+def chunks_of_csv(content: Content, by: FileConversion, place: CsvPlace) -> Iterator[Chunk]:
     """Yield the chunks of a CSV file from a place on.
 
     Raises ``MapError`` or ``FileError`` if the file cannot be read by the map, and ``UnreadableError`` if too many

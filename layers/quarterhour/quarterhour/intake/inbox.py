@@ -12,7 +12,7 @@ from quarterhour.aws.retries import with_retries
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.map import load_map, shipped_map
-from quarterhour.file_formats.csv.parts import Conversion
+from quarterhour.file_formats.csv.parts import FileConversion
 from quarterhour.file_formats.csv.seen import SeenRows, seen_rows
 from quarterhour.file_formats.csv.summary import FileSummary
 from quarterhour.intake.chunks import Chunk, Content, CsvPlace, chunks_of_csv, chunks_of_lines
@@ -127,7 +127,7 @@ class InboxIntake:
         if missing := csv_map.settings.keys() - form.settings.keys():
             names = ", ".join(sorted(missing))
             raise UnreadableError(f"the map {form.map} asks for {names}: write inbox/{form.map}/NAME=VALUE/FILE")
-        return chunks_of_csv(content, Conversion(csv_map, form.settings, seen), CsvPlace(place.offset, place.place))
+        return chunks_of_csv(content, FileConversion(csv_map, form.settings, seen), CsvPlace(place.offset, place.place))
 
     def _go_on(self, result: FileResult, delay: int = 0) -> None:
         file = result.file

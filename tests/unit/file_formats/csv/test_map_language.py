@@ -13,7 +13,7 @@ from quarterhour.file_formats.csv.events import MappedEvent, converted
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map, shipped_maps
 from quarterhour.file_formats.csv.numbers import NEGATIVE_FORMS, NumberForm
-from quarterhour.file_formats.csv.parts import Conversion, convert_part
+from quarterhour.file_formats.csv.parts import FileConversion, convert_part
 from quarterhour.file_formats.csv.seen import SeenRows
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from tests.support.cases import cases
@@ -137,8 +137,8 @@ def test_a_file_in_another_language_has_its_own_names_numbers_and_times() -> Non
 def test_parts_of_a_file_have_the_language_of_its_header(text: str) -> None:
     content, mapping = text.encode(), load_map(HARBOUR)
     first = content.index(b"\n2") + 1
-    one = convert_part(content[:first], Conversion(mapping, {}, SeenRows()), None, last=False)
-    two = convert_part(content[first:], Conversion(mapping, {}, SeenRows()), one.next, last=True)
+    one = convert_part(content[:first], FileConversion(mapping, {}, SeenRows()), None, last=False)
+    two = convert_part(content[first:], FileConversion(mapping, {}, SeenRows()), one.next, last=True)
     assert [event.body for event in one.events + two.events] == [
         event.body for event in outcomes(text) if isinstance(event, MappedEvent)
     ]

@@ -14,7 +14,7 @@ from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.events import converted
 from quarterhour.file_formats.csv.lines import AS_BROKEN, numbered
 from quarterhour.file_formats.csv.map import CsvMap, load_map
-from quarterhour.file_formats.csv.parts import Conversion, PartPlace, convert_part
+from quarterhour.file_formats.csv.parts import FileConversion, PartPlace, convert_part
 from quarterhour.file_formats.csv.seen import SeenRows, seen_rows
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.model.fields import printable
@@ -62,7 +62,7 @@ def _in_parts(content: bytes, size: int, mapping: CsvMap, seen: SeenRows) -> tup
         piece = content[at : at + longer]
         last = at + longer >= len(content)
         try:
-            part = convert_part(piece, Conversion(mapping, {}, seen), place, last=last)
+            part = convert_part(piece, FileConversion(mapping, {}, seen), place, last=last)
             seen.commit()
         except (FileError, MapError):
             assert not last
@@ -104,7 +104,7 @@ def test_a_row_and_its_number_go_on_in_the_next_part() -> None:
 def test_a_part_ends_where_its_answer_would_grow_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "MAX_EVENT_BYTES", 200)
     content = HEADER + b"".join(b"%d,42,1\n" % n for n in range(20)) + b"Total,,20\n"
-    part = convert_part(content, Conversion(load_map(TILL), {}, SeenRows()), None, last=True)
+    part = convert_part(content, FileConversion(load_map(TILL), {}, SeenRows()), None, last=True)
     assert part.next
     assert (part.summary.file.rows, part.read, part.next.line, part.next.rows) == (2, len(HEADER) + 14, 4, 2)
     assert in_parts(content, 10_000) == whole(content)
@@ -145,19 +145,19 @@ def test_a_file_that_cannot_be_read_in_parts_is_refused_with_what_to_do(
     content: bytes, toml: str, problem: str
 ) -> None:
     with pytest.raises(FileError) as refused:
-        convert_part(content, Conversion(load_map(toml), {}, SeenRows()), None, last=True)
+        convert_part(content, FileConversion(load_map(toml), {}, SeenRows()), None, last=True)
     assert str(refused.value) == problem
 
 
 def test_a_row_that_does_not_fit_into_a_part_is_refused_with_its_line() -> None:
-    place = convert_part(HEADER + b'1,"4', Conversion(load_map(TILL), {}, SeenRows()), None, last=False).next
+    place = convert_part(HEADER + b'1,"4', FileConversion(load_map(TILL), {}, SeenRows()), None, last=False).next
     with pytest.raises(FileError, match="line 2: the row does not fit into a part; save the file as UTF-8, or convert"):
-        convert_part(b'1,"4\n5', Conversion(load_map(TILL), {}, SeenRows()), place, last=False)
+        convert_part(b'1,"4\n5', FileConversion(load_map(TILL), {}, SeenRows()), place, last=False)
 
 
 def test_a_map_that_does_not_fit_is_refused_as_by_the_command() -> None:
     with pytest.raises(MapError, match=r"event\[1\]\.data\.amount: the file has no column 'price'; it has a, b"):
-        convert_part(b"a,b\n1,2\n", Conversion(load_map(TILL), {}, SeenRows()), None, last=True)
+        convert_part(b"a,b\n1,2\n", FileConversion(load_map(TILL), {}, SeenRows()), None, last=True)
 
 
 @pytest.mark.parametrize("token", ["", "x", "e30=", "bnVsbA==", "W10="])
@@ -184,7 +184,7 @@ def test_a_token_of_no_answer_is_refused(token: str) -> None:
     ],
 )
 def test_a_forged_token_is_refused(name: str, value: str) -> None:
-    place = convert_part(HEADER + b"1,42,1\n", Conversion(load_map(TILL), {}, SeenRows()), None, last=False).next
+    place = convert_part(HEADER + b"1,42,1\n", FileConversion(load_map(TILL), {}, SeenRows()), None, last=False).next
     assert place
     held = json.loads(base64.urlsafe_b64decode(f"{place.token}=="))
     values = {**{key: json.dumps(one) for key, one in held.items()}, name: value}

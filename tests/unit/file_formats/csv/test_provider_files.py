@@ -13,7 +13,7 @@ from quarterhour.file_formats.csv.events import converted
 from quarterhour.file_formats.csv.guess import Given, guess
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map
-from quarterhour.file_formats.csv.parts import Conversion, convert_part
+from quarterhour.file_formats.csv.parts import FileConversion, convert_part
 from quarterhour.file_formats.csv.seen import seen_rows
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour_tools.csv.maps import read_map
@@ -126,7 +126,7 @@ def test_an_order_that_a_part_would_cut_is_left_to_the_next_part(size: int) -> N
         while place or not at:
             last = at + longer >= len(content)
             try:
-                part = convert_part(content[at : at + longer], Conversion(mapping, {}, seen), place, last=last)
+                part = convert_part(content[at : at + longer], FileConversion(mapping, {}, seen), place, last=last)
             except (FileError, MapError):
                 assert not last
                 longer += size

@@ -15,7 +15,7 @@ from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.numbers import NumberForm
 from quarterhour.file_formats.csv.seen import SeenRows, seen_rows
 from quarterhour.file_formats.csv.shares import Orders
-from quarterhour.file_formats.csv.summary import Amounts, ConvertedRow
+from quarterhour.file_formats.csv.summary import ConvertedRow, CurrencySums
 from quarterhour.file_formats.csv.table import BadRow, CsvRecord, Table
 from quarterhour.file_formats.csv.totals import FileTotals
 from quarterhour.ledger.events.event import Event, Rejection, read_event
@@ -152,7 +152,7 @@ class Converter:
         values = ", ".join(f"{column} is {cells[column]!r}" for column in self._map.tested)
         return CellError(f"no rule of the map takes this row, and no [[exclude]] leaves it out: {values}")
 
-    def amounts(self, cells: Cells) -> Amounts | None:
+    def amounts(self, cells: Cells) -> CurrencySums | None:
         """Return what a row without events adds to the sums of the file; `None` if that cannot be read."""
         sums: dict[str, Decimal] = {}
         for each in [self._map.row] if self._map.row else self._map.figures:
@@ -171,7 +171,7 @@ class Converter:
             sums[currency] = money.add(sums.get(currency, money.ZERO), amount)
         return sums
 
-    def _amounts_of(self, made: list[MappedEvent], cells: Cells) -> Amounts | None:
+    def _amounts_of(self, made: list[MappedEvent], cells: Cells) -> CurrencySums | None:
         """Return what a row adds to the sums of the file: its events, which must agree with `[row]`."""
         sums = sums_of(made)
         if self._map.row is None:
@@ -208,11 +208,11 @@ def sums_of(made: Iterable[MappedEvent]) -> dict[str, Decimal]:
     return sums
 
 
-def _filled_sums(sums: Amounts) -> dict[str, Decimal]:
+def _filled_sums(sums: CurrencySums) -> dict[str, Decimal]:
     return {currency: amount for currency, amount in sums.items() if amount}
 
 
-def _shown(sums: Amounts) -> str:
+def _shown(sums: CurrencySums) -> str:
     return " and ".join(f"{money.plain(amount)} {currency}" for currency, amount in sums.items()) or "nothing"
 
 

@@ -119,7 +119,7 @@ class ConvertedPart(NamedTuple):
     next: PartPlace | None
 
 
-class Conversion(NamedTuple):
+class FileConversion(NamedTuple):
     """How a file is converted: by a map, with the values that it asks for, and with what is known of the rows so far.
 
     `seen` knows the rows of the parts before, or at least their `counts`.
@@ -130,7 +130,7 @@ class Conversion(NamedTuple):
     seen: SeenRows
 
 
-def convert_part(content: bytes, by: Conversion, place: PartPlace | None, *, last: bool) -> ConvertedPart:
+def convert_part(content: bytes, by: FileConversion, place: PartPlace | None, *, last: bool) -> ConvertedPart:
     """Return what a part of a file gives: its bytes from a place on, or from the beginning of the file.
 
     `last`: whether the file ends with this part. Without it, the last row may be cut, and is left for the next part.
@@ -267,7 +267,7 @@ def _of_part(lines: list[FileLine], end: int, *, last: bool) -> Iterator[FileLin
         raise PartEndError(end)
 
 
-def _beginning(lines: list[FileLine], by: Conversion, encoding: str) -> PartPlace:
+def _beginning(lines: list[FileLine], by: FileConversion, encoding: str) -> PartPlace:
     """Return the place of the first row of a file."""
     table = read_table(lines, by.map.file, by.map.used_by)
     row = next(table.rows, None)
@@ -277,7 +277,7 @@ def _beginning(lines: list[FileLine], by: Conversion, encoding: str) -> PartPlac
     return PartPlace(encoding, table.header, table.language, table.delimiter, line, 0, 0, fresh.filled, sums, [])
 
 
-def _converter(place: PartPlace, by: Conversion) -> Converter:
+def _converter(place: PartPlace, by: FileConversion) -> Converter:
     """Return a converter that goes on at a place."""
     converter = Converter(place.columns, by.map.of_language(place.language), by.settings, by.seen)
     converter.rows, converter.line = place.rows, place.last_line

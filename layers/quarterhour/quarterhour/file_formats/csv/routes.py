@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quarterhour.file_formats.csv.errors import FileError, MapError
-from quarterhour.file_formats.csv.parts import MAX_COUNTS, Conversion, convert_part, map_of_part
+from quarterhour.file_formats.csv.parts import MAX_COUNTS, FileConversion, convert_part, map_of_part
 from quarterhour.file_formats.csv.proposal import QUESTION
 from quarterhour.file_formats.csv.requests import read_map_request, read_part, refused
 from quarterhour.file_formats.csv.seen import seen_rows
@@ -26,7 +26,7 @@ def read(routes: Routes) -> None:
         try:
             with seen_rows() as seen:
                 seen.restore(request.place.counts if request.place else [])
-                by = Conversion(request.map, request.settings, seen)
+                by = FileConversion(request.map, request.settings, seen)
                 part = convert_part(request.content, by, request.place, last=request.last)
                 following = replace(part.next, counts=seen.counts(MAX_COUNTS)) if part.next else None
         except MapError as error:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from quarterhour.file_formats.csv import api
     from quarterhour.file_formats.csv.events import MappedEvent
 
-Amounts = Mapping[str, Decimal]
+CurrencySums = Mapping[str, Decimal]
 """Sums of money by currency."""
 
 
@@ -27,7 +27,7 @@ class ConvertedRow:
     events: "tuple[MappedEvent, ...]" = ()
     rule: str = ""
     bad: str = ""
-    amounts: Amounts | None = None
+    amounts: CurrencySums | None = None
     is_row: bool = True
 
 
@@ -39,7 +39,7 @@ class RowSums:
     unread: int = 0
     amounts: dict[str, Decimal] = field(default_factory=dict)
 
-    def add(self, amounts: Amounts | None, rows: int = 1) -> None:
+    def add(self, amounts: CurrencySums | None, rows: int = 1) -> None:
         """Add a row, or amounts of more rows."""
         self.rows += rows
         if amounts is None:
@@ -90,7 +90,7 @@ class FileSummary:
             self.events += len(row.events)
             self.converted.add(row.amounts)
 
-    def exclude(self, rule: str, amounts: Amounts | None, rows: int = 1) -> None:
+    def exclude(self, rule: str, amounts: CurrencySums | None, rows: int = 1) -> None:
         """Add a row, or more amounts, that a rule excludes."""
         self.excluded.setdefault(rule, RowSums()).add(amounts, rows)
 
