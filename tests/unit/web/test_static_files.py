@@ -9,10 +9,10 @@ from quarterhour.web.static_files import (
     INDEX,
     PageSettings,
     accepts_gzip,
+    compact,
     security_policy,
     served_files,
     tree_hash,
-    without_comments,
 )
 from tests.support.cases import cases
 
@@ -92,5 +92,5 @@ def test_without_gzip_among_what_a_client_accepts_nothing_is_compressed(header: 
 def test_modules_are_sent_without_their_comments_and_vendored_files_whole() -> None:
     code = b'const URL = "https://x"; // as it is\nexport const f = 1;\n'
     module = b"/** What it is for. */\n  // a note\n/**\n * Returns 1.\n */\n" + code
-    assert without_comments("a.js", module) == code
-    assert without_comments("vendor/a.js", module) == without_comments("a.css", module) == module
+    assert compact("a.js", module) == code
+    assert compact("vendor/a.js", module) == compact("a.css", module) == module

@@ -27,8 +27,8 @@ _HASH_DIGITS: Final = 16
 _ACCEPTED: Final = re.compile(r"([^\s;]+)(?:[ \t]*;[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?", re.IGNORECASE)
 """A coding of ``Accept-Encoding`` and its weight (RFC 9110, 12.5.3)."""
 _VENDOR: Final = "vendor/"
-_COMMENT: Final = re.compile(rb"^ *(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
-"""Whole lines of a module that are a comment."""
+_FOR_PEOPLE: Final = re.compile(rb"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
+"""What begins a line of a module for those who read it: blanks, and whole lines that are a comment."""
 PROTECTION: Final = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -98,9 +98,9 @@ def origin(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def without_comments(name: str, content: bytes) -> bytes:
-    """Return a file as it is sent: modules without their comments, a seventh of their size; vendored files whole."""
-    return _COMMENT.sub(b"", content) if name.endswith(".js") and not name.startswith(_VENDOR) else content
+def compact(name: str, content: bytes) -> bytes:
+    """Return a file as it is sent: modules without comments and indents, a sixth of them; vendored files whole."""
+    return _FOR_PEOPLE.sub(b"", content) if name.endswith(".js") and not name.startswith(_VENDOR) else content
 
 
 def served_files(files: Mapping[str, bytes], settings: PageSettings, connect: Sequence[str]) -> dict[str, Served]:
@@ -112,7 +112,7 @@ def served_files(files: Mapping[str, bytes], settings: PageSettings, connect: Se
     root = f"{ASSETS}/{tree_hash(files)}"
     served = {
         f"{root}/{name}": Served.of(
-            name, without_comments(name, content), {"cache-control": "public, max-age=31536000, immutable"}
+            name, compact(name, content), {"cache-control": "public, max-age=31536000, immutable"}
         )
         for name, content in files.items()
         if name != INDEX and PurePosixPath(name).suffix in TYPES
