@@ -76,9 +76,10 @@ def keep_draft(world: World, plan: StatementPlan, account: Account) -> None:
     content = as_bytes(draft.document(plan))
     item, totals = draft.item(plan, SealedObject(hexdigest(content), len(content))), draft_totals()
     totals.add("drafts", account.currency, 1, draft.figures)
+    period = {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": "0" * 64}
     items: list[dict[str, Any]] = [
         replace(item, state=DraftState.OPEN).as_item(),
-        {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": "0" * 64},
+        {**period, "before_first_period": {}},
     ]
     for values in items:
         world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(values))

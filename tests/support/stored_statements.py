@@ -97,7 +97,8 @@ def sealed_items(plan: StatementPlan, *statements: Document) -> list[dict[str, A
 def period_item(plan: StatementPlan, drafts: int) -> dict[str, Any]:
     """Return the item of a period with some drafts without lines."""
     totals = ListTotals({"drafts": drafts}, DRAFT_FIGURES)
-    return {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": "0" * 64}
+    item = {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": "0" * 64}
+    return {**item, "before_first_period": {}}
 
 
 def keep_sealed(world: World, plan: StatementPlan, *statements: Document) -> None:

@@ -81,7 +81,7 @@ class TestEachFunction:
             for resource in listed(one["Resource"]):
                 assert resource != "*"
                 assert "Fn::GetAtt" in resource or re.fullmatch(
-                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|rates|reports|statements|totals|work)/\*(?:/manifest\.json)?|InboxBucket\.Arn\}/(?:inbox|maps|results)/\*)"
+                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|rates|reports|statements|totals|work)/\*(?:/manifest\.json)?|InboxBucket\.Arn\}/(?:inbox|maps|results|seen)/\*)"
                     rf"|{'|'.join(map(re.escape, NAMED))}",
                     resource["Fn::Sub"],
                 )
