@@ -10,19 +10,19 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.model.fields import printable
-from quarterhour.statements.receivables.matching import Outcome
+from quarterhour.statements.receivables.matching import LineOutcome
 from quarterhour_tools.output import counted, print_table
 
 WHEN: Final = "when"
 """The outcome of the rows that ``when`` of a map leaves out."""
 OUTCOMES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        Outcome.CERTAIN: "certain",
-        Outcome.REVIEW: "to review",
-        Outcome.RECORDED: "recorded before",
-        Outcome.NO_PAYMENT: "without a match",
-        Outcome.NOT_BOOKED: "excluded: not booked yet",
-        Outcome.REPEATED: "excluded: in a statement that the file repeats",
+        LineOutcome.CERTAIN: "certain",
+        LineOutcome.REVIEW: "to review",
+        LineOutcome.RECORDED: "recorded before",
+        LineOutcome.NO_PAYMENT: "without a match",
+        LineOutcome.NOT_BOOKED: "excluded: not booked yet",
+        LineOutcome.REPEATED: "excluded: in a statement that the file repeats",
         WHEN: "excluded: by `when` of the map",
     }
 )

@@ -34,7 +34,7 @@ from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.file_formats.csv.table import Table as CsvTable
 from quarterhour.model import money
 from quarterhour.model.fields import printable
-from quarterhour.statements.receivables.matching import Outcome
+from quarterhour.statements.receivables.matching import LineOutcome
 from quarterhour_tools.accounting.payment_sums import OUTCOMES, WHEN, show_sums
 from quarterhour_tools.csv.file import open_text
 from quarterhour_tools.csv.maps import read_map
@@ -120,7 +120,7 @@ _MOST_ROWS: Final = 200
 _LONGEST: Final = 40
 _MOST_BAD: Final = 10
 """The most bad rows that a refusal names."""
-_ALWAYS: Final = (Outcome.CERTAIN, Outcome.REVIEW, Outcome.RECORDED, Outcome.NO_PAYMENT)
+_ALWAYS: Final = (LineOutcome.CERTAIN, LineOutcome.REVIEW, LineOutcome.RECORDED, LineOutcome.NO_PAYMENT)
 """The outcomes that are counted even if there is none."""
 
 _Json = dict[str, Any]
@@ -174,7 +174,7 @@ def _of_line(line: Mapping[str, Any], results: Mapping[str, Result]) -> list[Res
 
 def _needs_a_look(line: Mapping[str, Any], results: Mapping[str, Result]) -> bool:
     refused = any(one.verdict not in IN_LEDGER for one in _of_line(line, results))
-    return refused or line["outcome"] == Outcome.REVIEW
+    return refused or line["outcome"] == LineOutcome.REVIEW
 
 
 def _content(args: argparse.Namespace) -> tuple[bytes, list[ExcludedRow]]:

@@ -17,7 +17,7 @@ from quarterhour.file_formats.bank.line import (
     joined,
     reference_of,
 )
-from quarterhour.file_formats.bank.statement import Balance, Page, bank_file
+from quarterhour.file_formats.bank.statement import BankBalance, StatementPage, bank_file
 from quarterhour.file_formats.bank.xml import Element, parse
 from quarterhour.model import money
 
@@ -59,7 +59,7 @@ def read_camt(content: bytes) -> BankFile:
     return replace(file, problems=(*file.problems, *problems))
 
 
-def _page(statement: Element) -> tuple[Page, list[str]]:
+def _page(statement: Element) -> tuple[StatementPage, list[str]]:
     """Return a statement or a page of one, and what is wrong about its batches."""
     account = statement.value("Acct/Id/IBAN", "Acct/Id/Othr/Id")[:LONGEST_NAME]
     opening, closing = _balance(statement, _OPENING), _balance(statement, _CLOSING, last=True)
@@ -74,7 +74,7 @@ def _page(statement: Element) -> tuple[Page, list[str]]:
         check_count(len(lines))
     number = statement.value("ElctrncSeqNb", "LglSeqNb", "Id")[:LONGEST_NAME]
     page_number, is_last = (statement.value(f"StmtPgntn/{one}") for one in ("PgNb", "LastPgInd"))
-    return Page(
+    return StatementPage(
         account, number, opening, closing, tuple(lines), page_number not in {"", "1"}, is_last.lower() in _NO
     ), problems
 
@@ -149,7 +149,7 @@ def _own_amount(detail: Element, whole: BankLine) -> Decimal | None:
     return None
 
 
-def _balance(statement: Element, codes: tuple[str, ...], *, last: bool = False) -> Balance | None:
+def _balance(statement: Element, codes: tuple[str, ...], *, last: bool = False) -> BankBalance | None:
     """Return the balance of the first of these codes that the statement has: the earliest, or the last."""
     for code in codes:
         found = [_read_balance(one) for one in statement.all("Bal") if one.value("Tp/CdOrPrtry/Cd") == code]
@@ -159,7 +159,7 @@ def _balance(statement: Element, codes: tuple[str, ...], *, last: bool = False) 
     return None
 
 
-def _read_balance(one: Element) -> Balance:
+def _read_balance(one: Element) -> BankBalance:
     amount = one.first("Amt")
     text = one.value("Dt/Dt", "Dt/DtTm")
     try:
@@ -167,7 +167,9 @@ def _read_balance(one: Element) -> Balance:
     except ValueError as error:
         raise BankFileError(f"has a balance of the date {text[:40]!r}", "dates such as 2026-11-05") from error
     currency = amount.attributes.get("Ccy", "") if amount else ""
-    return Balance(_signed(amount.text if amount else "", is_credit=one.value("CdtDbtInd") == _CREDIT), currency, day)
+    return BankBalance(
+        _signed(amount.text if amount else "", is_credit=one.value("CdtDbtInd") == _CREDIT), currency, day
+    )
 
 
 def _signed(text: str, *, is_credit: bool) -> Decimal:

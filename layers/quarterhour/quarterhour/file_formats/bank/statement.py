@@ -30,7 +30,7 @@ _Content = Counter[tuple[str, ...]]
 _Key = tuple[str, str, Decimal, Decimal]
 
 
-class Balance(NamedTuple):
+class BankBalance(NamedTuple):
     """A balance of an account at the start or the end of a day."""
 
     amount: Decimal
@@ -39,7 +39,7 @@ class Balance(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class StatementPage:
     """A statement as it is in the file, or one of its pages.
 
     ``continues``: a page precedes it. ``is_continued``: a page follows. A balance that the file lacks is ``None``.
@@ -47,14 +47,14 @@ class Page:
 
     account: str
     number: str
-    opening: Balance | None
-    closing: Balance | None
+    opening: BankBalance | None
+    closing: BankBalance | None
     lines: tuple[BankLine, ...]
     continues: bool = False
     is_continued: bool = False
 
 
-def bank_file(format_: str, pages: Iterable[Page]) -> BankFile:
+def bank_file(format_: str, pages: Iterable[StatementPage]) -> BankFile:
     """Return the file of all pages; raise ``BankFileError`` if a statement is not whole or two of them overlap."""
     joined = list(_joined(pages))
     check_count(sum(len(one.lines) for one in joined))
@@ -83,9 +83,9 @@ def bank_file(format_: str, pages: Iterable[Page]) -> BankFile:
     return BankFile(format_, tuple(lines), tuple(statements), tuple(problems))
 
 
-def _joined(pages: Iterable[Page]) -> Iterator[Page]:
+def _joined(pages: Iterable[StatementPage]) -> Iterator[StatementPage]:
     """Yield the pages, those of one statement as one."""
-    last: Page | None = None
+    last: StatementPage | None = None
     for one in pages:
         if last is not None and last.is_continued and one.continues and last.account == one.account:
             last = replace(last, closing=one.closing, lines=last.lines + one.lines, is_continued=one.is_continued)
@@ -97,7 +97,7 @@ def _joined(pages: Iterable[Page]) -> Iterator[Page]:
         yield last
 
 
-def _checked(number: int, page: Page) -> BankStatement | str:
+def _checked(number: int, page: StatementPage) -> BankStatement | str:
     """Return a statement that adds up, or what is off, in words."""
     name = _name(number, page)
     if page.opening is None or page.closing is None:
@@ -121,7 +121,7 @@ def _checked(number: int, page: Page) -> BankStatement | str:
     return BankStatement(number, page.account, page.number, currency, *days, *amounts, len(booked))
 
 
-def _name(number: int, page: Page | BankStatement) -> str:
+def _name(number: int, page: StatementPage | BankStatement) -> str:
     own = f" ({page.number})" if page.number else ""
     return f"statement {number}{own} of {page.account or 'an account without a number'}"
 
@@ -139,7 +139,7 @@ def _repeated(statement: BankStatement, same: Iterable[BankStatement]) -> int | 
     return None
 
 
-def _cut_off(pages: Sequence[Page]) -> Iterator[str]:
+def _cut_off(pages: Sequence[StatementPage]) -> Iterator[str]:
     """Yield which statements have pages that are not in the file."""
     for number, one in enumerate(pages, 1):
         if one.continues:

@@ -24,7 +24,7 @@ from quarterhour.file_formats.bank.line import (
     joined,
     reference_of,
 )
-from quarterhour.file_formats.bank.statement import Balance, Page, bank_file
+from quarterhour.file_formats.bank.statement import BankBalance, StatementPage, bank_file
 
 _FIELD: Final = re.compile(r"^:(\d\d|NS)([A-Z]?):", re.MULTILINE)
 _ENVELOPE: Final = re.compile(r"^(?:-\}?[^\S\n]*(?:\{|$)|\{1:)", re.MULTILINE)
@@ -113,10 +113,10 @@ def _fields(text: str) -> Iterator[tuple[str, str, str]]:
         yield one[1], one[2], value.strip()
 
 
-def _page(message: _Message, read: _Reader) -> Page:
+def _page(message: _Message, read: _Reader) -> StatementPage:
     opening, closing = (_balance(one[1]) if one else None for one in (message.opening, message.closing))
     currency = opening.currency if opening else ""
-    return Page(
+    return StatementPage(
         account=message.account[:LONGEST_NAME],
         number=message.number[:LONGEST_NAME],
         opening=opening,
@@ -129,13 +129,13 @@ def _page(message: _Message, read: _Reader) -> Page:
     )
 
 
-def _balance(text: str) -> Balance:
+def _balance(text: str) -> BankBalance:
     found = _BALANCE.fullmatch(text.partition("\n")[0])
     day = _day(found[2]) if found else None
     if found is None or day is None:
         raise BankFileError(f"has the balance {text[:40]!r}", "balances such as C261105EUR121,00")
     amount = Decimal(found[4].replace(",", "."))
-    return Balance(amount if found[1].upper() == "C" else -amount, found[3].upper(), day)
+    return BankBalance(amount if found[1].upper() == "C" else -amount, found[3].upper(), day)
 
 
 def _day(digits: str) -> date | None:

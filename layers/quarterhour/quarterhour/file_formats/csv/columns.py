@@ -161,7 +161,7 @@ def columns(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Column
     return found
 
 
-class Kind(Enum):
+class CellKind(Enum):
     """What the cells of a column have to be."""
 
     NUMBER = "a number"
@@ -170,10 +170,14 @@ class Kind(Enum):
 
     def fits(self, column: Column) -> bool:
         """Return whether all cells of a column are of this kind, in one form."""
-        return {Kind.NUMBER: column.is_number, Kind.TIME: column.is_time, Kind.CURRENCY: column.is_currency}[self]
+        return {
+            CellKind.NUMBER: column.is_number,
+            CellKind.TIME: column.is_time,
+            CellKind.CURRENCY: column.is_currency,
+        }[self]
 
 
-def without_faults(kind: Kind, name: str, cells: Iterable[str]) -> Column:
+def without_faults(kind: CellKind, name: str, cells: Iterable[str]) -> Column:
     """Return a column of the cells of a kind, in the form that most of them have; the others are its faults."""
     given = [text for cell in cells if (text := cell.strip()) and text not in PLACEHOLDERS]
     forms = _forms(kind, given[:_MOST_TRIED])
@@ -187,11 +191,11 @@ def without_faults(kind: Kind, name: str, cells: Iterable[str]) -> Column:
     return column
 
 
-def _forms(kind: Kind, cells: Sequence[str]) -> list[Callable[[str], bool]]:
+def _forms(kind: CellKind, cells: Sequence[str]) -> list[Callable[[str], bool]]:
     """Return for each form that some of these cells have whether it can read a cell."""
-    if kind is Kind.CURRENCY:
+    if kind is CellKind.CURRENCY:
         return [lambda cell: money.is_currency(cell.upper())]
-    if kind is Kind.TIME:
+    if kind is CellKind.TIME:
         found = dict.fromkeys(form for cell in cells for form in _formats_like(cell))
         return [partial(_can, partial(_time, form)) for form in found]
     numbers = _number_forms(frozenset(sign for cell in cells for sign in signs(cell)))

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from quarterhour.file_formats.csv.column_names import ROLES, names_a_total, plain, without_code
-from quarterhour.file_formats.csv.columns import Column, Kind, columns, is_text, without_faults
+from quarterhour.file_formats.csv.columns import CellKind, Column, columns, is_text, without_faults
 from quarterhour.file_formats.csv.doubts import doubts
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.events import converted
@@ -183,15 +183,15 @@ def _corrected(column: Column, rows: Sequence[Sequence[str]], place: int, chosen
     return corrected if part or corrected.filled > corrected.faults.total() else column
 
 
-def _kind(part: str) -> Kind | None:
-    by_part = {"time": Kind.TIME, "currency": Kind.CURRENCY}
-    return Kind.NUMBER if part in {"amount", "quantity", "unit_price"} else by_part.get(part)
+def _kind(part: str) -> CellKind | None:
+    by_part = {"time": CellKind.TIME, "currency": CellKind.CURRENCY}
+    return CellKind.NUMBER if part in {"amount", "quantity", "unit_price"} else by_part.get(part)
 
 
-def _kind_by_name(name: str) -> Kind | None:
+def _kind_by_name(name: str) -> CellKind | None:
     parts = ("time", "amount", "quantity", "unit_price")
     if plain(name) in _CURRENCY_NAMES:
-        return Kind.CURRENCY
+        return CellKind.CURRENCY
     return next((_kind(part) for part in parts if {plain(name), without_code(name)} & {*ROLES[part]}), None)
 
 

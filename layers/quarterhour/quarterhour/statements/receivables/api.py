@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 from quarterhour.file_formats.bank.line import FORMATS
 from quarterhour.model.api import Count, Currency, Day, Decimal, Instant, Month, Name, Text, named, one_of
 from quarterhour.statements.api import DocumentKind
-from quarterhour.statements.receivables.matching import Match, Outcome
+from quarterhour.statements.receivables.matching import LineOutcome, Match
 from quarterhour.statements.receivables.plan import Age, PaymentStatus
 from quarterhour.web.api import Page
 
@@ -148,7 +148,7 @@ class Proposal(TypedDict):
     """What a line of a bank's file matches."""
 
     match: Match
-    outcome: Outcome
+    outcome: LineOutcome
     certain: bool
     """Whether nobody needs to look at it before it is recorded."""
     reason: str
@@ -194,7 +194,7 @@ class MatchedStatement(TypedDict):
 class LineSum(TypedDict):
     """Lines of a bank's file in one currency with one outcome."""
 
-    outcome: Outcome
+    outcome: LineOutcome
     lines: Count
     amount: Decimal
 

@@ -22,9 +22,9 @@ from quarterhour.model.periods import start_of
 from quarterhour.registry.agencies.agency import Agency, read_agency
 from quarterhour.registry.documents.keys import agency_document, latest_key
 from quarterhour.statements.receivables.matching import (
+    LineOutcome,
     Match,
     OpenStatement,
-    Outcome,
     PaidPart,
     Payer,
     ProposedPayment,
@@ -186,7 +186,7 @@ def _statement(statement: BankStatement, lines: "Sequence[api.MatchedLine]") -> 
 
 def _sums(lines: "Sequence[api.MatchedLine]") -> "list[api.CurrencyLines]":
     """Return the sums of lines by currency and outcome."""
-    amounts: dict[str, dict[Outcome, list[Decimal]]] = {}
+    amounts: dict[str, dict[LineOutcome, list[Decimal]]] = {}
     for one in lines:
         outcomes = amounts.setdefault(one["currency"], {})
         outcomes.setdefault(one["outcome"], []).append(Decimal(one["amount"]))
@@ -197,7 +197,7 @@ def _sums(lines: "Sequence[api.MatchedLine]") -> "list[api.CurrencyLines]":
             "amount": money.plain(money.total(one for found in outcomes.values() for one in found)),
             "outcomes": [
                 {"outcome": one, "lines": len(outcomes[one]), "amount": money.plain(money.total(outcomes[one]))}
-                for one in Outcome
+                for one in LineOutcome
                 if one in outcomes
             ],
         }

@@ -63,7 +63,7 @@ class Match(StrEnum):
     """Nothing."""
 
 
-class Outcome(StrEnum):
+class LineOutcome(StrEnum):
     """What becomes of a line of a bank's file: it is a payment, or excluded by a rule."""
 
     CERTAIN = "certain"
@@ -82,10 +82,10 @@ class Outcome(StrEnum):
 
 _OUTCOMES: Final = MappingProxyType(
     {
-        Match.RECORDED: Outcome.RECORDED,
-        Match.NONE: Outcome.NO_PAYMENT,
-        Match.NOT_BOOKED: Outcome.NOT_BOOKED,
-        Match.REPEATED: Outcome.REPEATED,
+        Match.RECORDED: LineOutcome.RECORDED,
+        Match.NONE: LineOutcome.NO_PAYMENT,
+        Match.NOT_BOOKED: LineOutcome.NOT_BOOKED,
+        Match.REPEATED: LineOutcome.REPEATED,
     }
 )
 _EXCLUDED: Final = MappingProxyType(
@@ -131,9 +131,9 @@ class ProposedPayment(NamedTuple):
     candidates: tuple[str, ...] = ()
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> LineOutcome:
         """What becomes of the line."""
-        return Outcome.CERTAIN if self.certain else _OUTCOMES.get(self.match, Outcome.REVIEW)
+        return LineOutcome.CERTAIN if self.certain else _OUTCOMES.get(self.match, LineOutcome.REVIEW)
 
 
 def propose(
