@@ -67,6 +67,7 @@ def test_each_helper_makes_the_event_of_its_type(made: Any, type_: str, data: di
         ({"agency": "x" * 201}, "agency"),
         ({"customer": "a\u200bb"}, "customer"),
         ({"agency": "a\u202eb"}, "agency"),
+        ({"location": "GB\nLondon"}, "location"),
         ({"extra": {"text": "x" * 5000}}, "extra"),
         ({"extra": {"when": AT}}, "extra"),
         ({"attributes": {"subject": "7"}}, "attributes"),

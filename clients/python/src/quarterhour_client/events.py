@@ -275,8 +275,10 @@ def _field(value: object, name: str) -> object:
     if isinstance(value, (float, Decimal)):
         raise EventError(name, f"is {value!r}", "a text or a whole number")
     if isinstance(value, str) and name not in _DESCRIPTIONS:
-        line = " ".join(_BLANKS.sub(" ", normalize("NFC", value)).split())
-        if not 0 < len(line) <= _MAX_TEXT or _REFUSED.search(line):
+        sent = _BLANKS.sub(" ", normalize("NFC", value))
+        line = " ".join(sent.split())
+        # A location is a part of keys, so the server refuses line breaks in it.
+        if not 0 < len(line) <= _MAX_TEXT or _REFUSED.search(sent if name == "location" else line):
             raise EventError(name, f"is {value!r}", "1 to 200 printable characters")
         return line
     return value

@@ -173,8 +173,11 @@ def kind(value: object) -> str | None:
 
 
 def location(value: object) -> str | None:
-    """Parse a location, such as ``GB#London``: its parts from the largest to the smallest."""
-    if not isinstance(value, str):
+    """Parse a location, such as ``GB#London``: its parts from the largest to the smallest.
+
+    It is a part of keys, so it refuses line breaks and other controls, as names do.
+    """
+    if not isinstance(value, str) or not texts.is_visible(texts.of_name(value)):
         return None
     parts = list(map(label, value.split(SEPARATOR)))
     path = SEPARATOR.join(filter(None, parts))

@@ -198,6 +198,7 @@ BAD = {
         f"{TEXT}, or a whole number",
     ),
     "location with an empty part": (sale_of(location="GB##London"), "data.location", "is 'GB##London'", PLACE),
+    "location with a line break": (sale_of(location="GB\nLondon"), "data.location", "is 'GB\\nLondon'", PLACE),
     "location that ends open": (sale_of(location="GB#"), "data.location", "is 'GB#'", PLACE),
     "reference with the separator": (
         sale_of(refers_to="shop#1"),

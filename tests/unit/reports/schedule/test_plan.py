@@ -70,7 +70,7 @@ def test_a_request_sets_only_the_fields_that_it_holds(body: dict[str, Any], fiel
         ({"expression": {}}, {"expression": "is an object of 0"}),
         ({"paused": "true"}, {"paused": "is 'true'"}),
         ({"paused": None}, {"paused": "is missing"}),
-        ({"paused": True, "reason": "a\nb"}, {"reason": "is 'a\\nb'"}),
+        ({"paused": True, "reason": "\n\u200b"}, {"reason": "is '\\n\\u200b'"}),
         ({"paused": True, "reason": ""}, {"reason": "is ''"}),
         ({"paused": True, "rate": "rate(1 hour)"}, {"rate": "is not known"}),
         ({"paused": True, "seen": -1}, {"seen": "is -1"}),
@@ -96,6 +96,10 @@ def test_an_invalid_request_is_refused_field_by_field(body: dict[str, Any], prob
 def test_before_the_first_change_the_deployed_expression_applies() -> None:
     setting = DesiredSchedule().setting(DEPLOYED)
     assert (setting.expression, setting.paused, setting.overridden) == (DEPLOYED, False, False)
+
+
+def test_a_reason_of_several_lines_becomes_one_line() -> None:
+    assert ScheduleRequest.of({"paused": True, "reason": "a\nb"}).reason == "a b"
 
 
 def test_a_change_records_sender_instant_both_settings_and_reason() -> None:
