@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.model import instants
+from quarterhour.model import instants, texts
 from quarterhour.model.errors import InvalidError
 from quarterhour.web import parameters
 from quarterhour.web.parameters import Parameters
 
 UNITS = [timedelta(milliseconds=1), timedelta(minutes=5), timedelta(minutes=15), timedelta(hours=1), timedelta(days=1)]
 any_instant = st.datetimes(datetime(1970, 1, 1), datetime(9998, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
-names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
+names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufffd"), min_size=1, max_size=30)
+"""Texts in any form; U+FFFD is refused, as decoders put it in place of bytes that are not UTF-8."""
 
 
 @given(any_instant, st.sampled_from(UNITS))
@@ -72,9 +73,14 @@ def test_a_refusal_shows_what_was_sent_short_and_printable() -> None:
 
 @given(names)
 def test_a_name_is_found_whether_it_was_encoded_once_or_twice(name: str) -> None:
-    once = quote(name, safe="")
-    assert parameters.decoded(quote(once, safe="")) == parameters.spellings(quote(once, safe=""))[0] == name
-    assert name in parameters.spellings(once)
+    once, stored = quote(name, safe=""), texts.of_name(name)
+    assert parameters.decoded(quote(once, safe="")) == parameters.spellings(quote(once, safe=""))[0] == stored
+    assert stored in parameters.spellings(once)
+
+
+def test_a_name_that_was_decoded_with_a_loss_is_refused() -> None:
+    with pytest.raises(InvalidError, match="is not UTF-8"):
+        parameters.decoded(quote(quote("a\ufffd")))
 
 
 def test_a_name_without_percent_sign_has_one_spelling() -> None:
