@@ -298,7 +298,7 @@ def _is_own(metric: Mapping[str, Any]) -> bool:
 
 
 def idle(units: Units, template: Template) -> Iterator[CostLine]:
-    """Yield what a month costs without an event."""
+    """Yield what a month costs without an event: a report writes no file then, and moves the checkpoint."""
     runs = {"report": Month().reports, "watch": WATCHES}
     yield from watching(template, WITH_ZEROS)
     number = sum(runs.values())
@@ -306,7 +306,8 @@ def idle(units: Units, template: Template) -> Iterator[CostLine]:
     functions = template.functions(lambda resource, _: resource)
     seconds = sum((count * RUN_SECONDS * functions[name].memory / 1024 for name, count in runs.items()), Decimal(0))
     yield CostLine("Lambda, compute", f"{seconds:,.0f} GB-s x ${GB_SECOND}", seconds * GB_SECOND)
-    yield _s3(Month(Traffic(events=0)))
+    calculation = f"{runs['report']:,} writes x {_dollars(WRITE * MILLION, 3)}/million"
+    yield CostLine("writes of report", calculation, runs["report"] * WRITE)
     reads = Decimal(number * units.report.run)
     calculation = f"{reads:,.0f} reads x {_dollars(READ * MILLION, 3)}/million"
     yield CostLine("reads of report and watch", calculation, reads * READ)

@@ -23,6 +23,7 @@ from typing_extensions import override
 
 from benchmarks.prices import INVOCATION, S3_PUT, WRITE
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import to_item
 from quarterhour.aws.workers import Workers
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Account, Identity, Position
@@ -47,6 +48,7 @@ from quarterhour.statements.releases.run import ReleaseRunner
 from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.status.store import StatementStatusStore
 from quarterhour.statements.store import DraftStore, PartyReader, ProgressStore, StatementStores
+from quarterhour_tools.emulator.dynamodb.sizes import item_size, write_units
 
 PERIOD: Final = Period(2026, 11)
 FIRST: Final = QuarterHour.parse("202611010000")
@@ -194,7 +196,7 @@ class _Table:
 
     def write(self, items: Iterable[Mapping[str, Any]]) -> None:
         for one in items:
-            self.units += _INDEXED * -(-len(json.dumps(one)) // 1024)
+            self.units += _INDEXED * write_units(item_size(to_item(one)))
 
     def insert(self, drafts: Sequence[DraftItem]) -> None:
         self.drafts |= {one.key: one for one in drafts}

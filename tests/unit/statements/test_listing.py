@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 
 import pytest
 
@@ -10,6 +11,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements.listing import CREDIT_NOTE, Document, statement_of
 from quarterhour.statements.parties import NO_VERSIONS, PartyVersions
 from quarterhour.statements.releases.items import statement_item
+from quarterhour.statements.remainders import NOTHING, Remainder, Remainders
 from tests.support.stored_statements import document
 
 BOUND = QuarterHour.parse("202611040000")
@@ -22,11 +24,17 @@ FIRST = replace(
 )
 CANCELLING = replace(FIRST, number="C-000001", kind=CREDIT_NOTE, revision=2, release=2, cancels="S-000001")
 AGAIN = replace(FIRST, number="S-000002", revision=3, release=3)
+LEFT = Remainders({("standard", Decimal(19)): Remainder(Decimal("-0.004"))})
 
 
 @pytest.mark.parametrize("one", [FIRST, CANCELLING, replace(FIRST, due_on=None, dispute_until=None, silence_at=None)])
-def test_a_document_is_read_as_the_table_keeps_it(one: Document) -> None:
-    assert Document.of(from_item(to_item(one.as_dict()))) == one
+@pytest.mark.parametrize("carried", [NOTHING, LEFT])
+@pytest.mark.parametrize("remainders", [NOTHING, LEFT, Remainders(proceeds=Decimal("0.005"))])
+def test_a_document_is_read_as_the_table_keeps_it(one: Document, carried: Remainders, remainders: Remainders) -> None:
+    with_remainders = replace(one, carried=carried, remainders=remainders)
+    kept = with_remainders.as_dict()
+    assert Document.of(from_item(to_item(kept))) == with_remainders
+    assert ("carried" in kept, "remainders" in kept) == (carried != NOTHING, remainders != NOTHING)
 
 
 def test_a_row_holds_no_dates_and_no_parties() -> None:

@@ -42,6 +42,7 @@ COLUMNS: Final = (
 )
 """The columns of the list of a release."""
 _DATES: Final = ("due_on", "dispute_until")
+_REMAINDERS: Final = ("carried", "remainders")
 
 
 class SealedObject(NamedTuple):
@@ -182,13 +183,12 @@ class Document:
             **dates,
             "silence_at": self.silence_at,
             "parties": list(self.parties),
-            "carried": self.carried.as_dict(),
-            "remainders": self.remainders.as_dict(),
+            **{name: one.as_dict() for name in _REMAINDERS if (one := getattr(self, name)) != NOTHING},
         }
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse what ``as_dict`` returned; an item has no ``None``."""
+        """Parse what ``as_dict`` returned; an item has no ``None``, and no remainders of 0."""
         due_on, dispute_until = (date.fromisoformat(values[name]) if values.get(name) else None for name in _DATES)
         return cls(
             Period.parse(values["period"]),
@@ -208,8 +208,7 @@ class Document:
             dispute_until,
             values.get("silence_at"),
             PartyVersions.of(values["parties"]),
-            Remainders.of(values["carried"]),
-            Remainders.of(values["remainders"]),
+            *(Remainders.of(values[name]) if name in values else NOTHING for name in _REMAINDERS),
         )
 
 
