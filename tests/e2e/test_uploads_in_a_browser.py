@@ -126,7 +126,7 @@ def test_columns_are_chosen_in_a_table_and_bad_rows_are_downloaded_corrected_and
         browser.page.get_by_label(part, exact=True).select_option(column)
     browser.click("Check the file")
     shown(browser, "5 rows, 2 events, 3 bad rows")
-    assert texts(browser, "main .mark li")[1].endswith("amount is 'abc', not a number of the form 1234.56")
+    assert texts(browser, "main .mark li")[1].endswith("worth is 'abc', not a number of the form 1234.56")
     assert browser.violations() == []
     with browser.page.expect_download() as downloading:
         browser.click("Download the bad rows")
@@ -156,7 +156,12 @@ def test_nothing_is_sent_from_a_source_that_is_not_open_to_people(
     server, _ = market
     browser.set_clock(NOW)
     open_as(browser, f"{server.url}/console/upload", issuer, "finance")
-    attach(browser, "File (CSV, plain or gzipped)", "sales.csv", FAULTY.replace("where,worth", "agency,amount"))
+    attach(
+        browser,
+        "File (CSV, plain or gzipped)",
+        "sales.csv",
+        FAULTY.replace("day,where,worth,cur", "date,agency,amount,currency"),
+    )
     browser.choose("Source", "finance: payments and adjustments")
     browser.click("Check the file")
     shown(browser, "These events would be rejected.")

@@ -21,6 +21,7 @@ from tests.support.system import World, opened
 
 HOOK = "https://hooks.shop.com/hook"
 OTHER = "https://hooks.shop.com/other"
+REGISTERED = "43"
 PARAMETERS: dict[str, str | int] = {"Notifications": "webhooks", "agency_policy": "registered"}
 
 
@@ -62,10 +63,11 @@ def request(world: World, method: str, path: str, body: dict[str, object]) -> in
 
 
 def happen(world: World, number: int) -> None:
-    """Let a run be sealed, and an event of an agency that is not registered be held."""
-    event = by_sign(f"n{number}", "10", agency="42", currency="GBP", commission_rate="0.1")
-    assert world.stack.request(events_request(event)).status == 202
-    world.clock.advance(timedelta(minutes=16))
+    """Let a run be sealed over a sale, and an event of an agency that is not registered be held."""
+    for agency in ("42", REGISTERED):
+        event = by_sign(f"n{number}-{agency}", "10", agency=agency, currency="GBP", commission_rate="0.1")
+        assert world.stack.request(events_request(event)).status == 202
+    world.clock.advance(timedelta(minutes=31))
     world.report()
 
 
@@ -83,6 +85,8 @@ def test_nothing_is_lost_and_the_order_is_kept_whatever_call_a_function_dies_at(
     world, faults = place
     for name, address in (("erp", HOOK), ("other", OTHER)):
         assert request(world, "PUT", f"/subscriptions/{name}", {"address": address}) == 201
+    registration = {"seen": 0, "content": {"legal_name": "Quay Records Ltd", "country": "GB"}}
+    assert request(world, "PUT", f"/agencies/{REGISTERED}", registration) == 201
 
     def recover() -> None:
         # A lease ends, a message comes again, and a pause after a failure is over.

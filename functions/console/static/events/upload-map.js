@@ -2,6 +2,7 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { reader } from "../lib/me.js";
 import { Name, Table } from "../lib/parts.js";
+import { Problem } from "../lib/problem.js";
 import { BY_HAND, MAPS, answered, mapOf } from "./files.js";
 
 const PROPOSED = "proposed";
@@ -49,7 +50,12 @@ export function useMap() {
     if (shipped) setMap(shipped);
     else setProposal(proposed);
     if (!shipped && isNew && proposed.questions.length) return undefined;
-    return shipped ?? answered(proposed, answersIn(form, proposed));
+    if (shipped) return shipped;
+    const answers = answersIn(form, proposed);
+    if (Object.values(answers).some((one) => !one)) {
+      throw new Problem(0, "The map has open questions", "Answer each question, or choose a column in its place.");
+    }
+    return answered(proposed, answers);
   };
   const requestOf = async (form, content) => {
     let own = map;
@@ -106,7 +112,7 @@ export const Proposed = ({ map, proposal }) => map === PROPOSED && proposal && h
     <div class="bar">
       ${proposal.questions.map((one) => html`
         <label key=${one.line}>${one.question} (${one.name})
-          <select name=${answerTo(one)} required>
+          <select name=${answerTo(one)}>
             <option value="">Choose</option>
             ${one.answers.map((answer) => html`<option key=${answer} value=${answer}>${answer}</option>`)}
           </select>
