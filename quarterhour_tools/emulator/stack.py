@@ -88,10 +88,7 @@ class Context:
         """The function's log group."""
         return f"/aws/lambda/{self.function_name}"
 
-    @property
-    def log_stream_name(self) -> str:
-        """The log stream."""
-        return "local"
+    log_stream_name = "local"
 
     def get_remaining_time_in_millis(self) -> int:
         """Return the milliseconds that the invocation may still run."""

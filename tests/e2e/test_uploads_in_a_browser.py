@@ -156,12 +156,8 @@ def test_nothing_is_sent_from_a_source_that_is_not_open_to_people(
     server, _ = market
     browser.set_clock(NOW)
     open_as(browser, f"{server.url}/console/upload", issuer, "finance")
-    attach(
-        browser,
-        "File (CSV, plain or gzipped)",
-        "sales.csv",
-        FAULTY.replace("day,where,worth,cur", "date,agency,amount,currency"),
-    )
+    content = FAULTY.replace("day,where,worth,cur", "date,agency,amount,currency")
+    attach(browser, "File (CSV, plain or gzipped)", "sales.csv", content)
     browser.choose("Source", "finance: payments and adjustments")
     browser.click("Check the file")
     shown(browser, "These events would be rejected.")

@@ -14,6 +14,7 @@ from quarterhour.web.routing import Routes
 
 if TYPE_CHECKING:
     from quarterhour.file_formats.csv import api
+    from quarterhour.file_formats.csv.proposal import Proposal
 
 
 def read(routes: Routes) -> None:
@@ -52,14 +53,9 @@ def read(routes: Routes) -> None:
             text, proposal = map_of_part(request.content, request.given, last=request.last)
         except FileError as error:
             raise refused("part", error) from error
-        lines = [number for number, line in enumerate(text.split("\n"), 1) if QUESTION in line and line[0] != "#"]
-        questions: list[api.MapQuestion] = [
-            {"line": line, "name": one.name, "question": one.question, "answers": list(one.answers)}
-            for line, one in zip(lines, proposal.open_entries(), strict=True)
-        ]
         shown: api.ProposedMap = {
             "map": text,
-            "questions": questions,
+            "questions": _questions(text, proposal),
             "shipped": proposal.shipped,
             "certain": proposal.certain,
             "checks": proposal.checks,
@@ -68,3 +64,12 @@ def read(routes: Routes) -> None:
             "parts": proposal.parts,
         }
         return http.response(200, shown)
+
+
+def _questions(text: str, proposal: "Proposal") -> list["api.MapQuestion"]:
+    """Return the open entries of a proposed map, each with its line in the map's text."""
+    lines = [number for number, line in enumerate(text.split("\n"), 1) if QUESTION in line and line[0] != "#"]
+    return [
+        {"line": line, "name": one.name, "question": one.question, "answers": list(one.answers)}
+        for line, one in zip(lines, proposal.open_entries(), strict=True)
+    ]

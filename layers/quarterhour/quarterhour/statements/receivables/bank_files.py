@@ -69,12 +69,7 @@ class BankFiles:
             one._replace(amount=money.add(one.amount, money.negated(_sum(recorded.get(id_, ())))))
             for one, id_ in zip(file.lines, ids, strict=True)
         ]
-        statements = [
-            OpenStatement(account, one.document.number, one.document.period, one.open)
-            for account, allocation in self.receivables.all_open(remaining_seconds)
-            for one in allocation.receivables
-            if one.open
-        ]
+        statements = self._open_statements(remaining_seconds)
         paid = {
             index: [one["statement"] for one in recorded[id_] if one.get("statement")]
             for index, id_ in enumerate(ids)
@@ -104,6 +99,14 @@ class BankFiles:
             "sums": _sums(lines),
             "lines": lines,
         }
+
+    def _open_statements(self, remaining_seconds: Callable[[], float]) -> list[OpenStatement]:
+        return [
+            OpenStatement(account, one.document.number, one.document.period, one.open)
+            for account, allocation in self.receivables.all_open(remaining_seconds)
+            for one in allocation.receivables
+            if one.open
+        ]
 
     def _payers(self, agencies: Sequence[str]) -> list[Payer]:
         """Return the names and the IBANs of those agencies that are registered."""
