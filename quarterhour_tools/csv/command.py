@@ -94,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
             return _guess(args.file, as_json=args.json)
         csv_map = load_map(read_map(args.map))
         settings = settings_of(csv_map, dict(args.set))
+        if csv_map.must_not_change:
+            print(f"{printable(args.file)} must never change: {csv_map.must_not_change}", file=sys.stderr)
         with open_text(args.file, csv_map.file.encoding) as file:
             if file.detected and file.encoding != UTF_8:
                 print(f"{printable(args.file)}: read as {file.encoding}, which was detected", file=sys.stderr)

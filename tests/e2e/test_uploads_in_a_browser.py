@@ -168,6 +168,31 @@ def test_nothing_is_sent_from_a_source_that_is_not_open_to_people(
     shown(browser, "All is sent.")
 
 
+def test_a_file_whose_ids_hold_the_row_is_sent_once_a_person_says_that_it_never_changes(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer
+) -> None:
+    server, _ = market
+    by_row = MAP.replace("{receipt}", "row:{row}").replace("{till}", "till")
+    browser.set_clock(NOW)
+    open_as(browser, f"{server.url}/console/upload", issuer, "finance")
+    attach(browser, "File (CSV, plain or gzipped)", "sales.csv", SALES)
+    browser.choose("Map", "a file of your own")
+    attach(
+        browser, "File of the map (TOML)", "map.toml", by_row.replace('[settings]\ntill = "the name of the till"\n', "")
+    )
+    browser.click("Check the file")
+    shown(browser, "This file must never change: the ids hold the number of the row")
+    send = browser.page.get_by_role("button", name="Send 2 events")
+    assert send.is_disabled()
+    browser.page.get_by_label("This file never changes.").check()
+    assert send.is_enabled()
+    browser.click("Check the file")
+    shown(browser, "4 rows, 2 events, 2 bad rows")
+    browser.click("Send 2 events")
+    shown(browser, "All is sent. recorded 2")
+    assert browser.violations() == []
+
+
 def test_finance_enters_a_rate_and_rerates_what_the_preview_shows(
     browser: Tab, market: tuple[Server, World], issuer: Issuer
 ) -> None:

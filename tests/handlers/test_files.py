@@ -93,6 +93,15 @@ def test_events_and_messages_are_those_of_the_command(
     assert verdicts(post(world, again)) == ["duplicate"] * 2
 
 
+def test_each_part_says_why_its_file_must_never_change(world: World) -> None:
+    by_row = MAP.replace("{receipt}", "{receipt}:{row}")
+    reasons = {answer["must_not_change"] for answer in converted(world, SALES.encode(), 60, map=by_row)}
+    assert len(reasons) == 1
+    assert reasons.pop().startswith("the ids hold the number of the row")
+    for toml in (MAP, "[file]\nnever_changes = true\n" + by_row):
+        assert {answer["must_not_change"] for answer in converted(world, SALES.encode(), map=toml)} == {""}
+
+
 @pytest.mark.parametrize(
     ("changed", "problems"),
     [

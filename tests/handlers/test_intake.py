@@ -37,7 +37,7 @@ def drain(world: World, **span: float) -> None:
 
 TILL = """
 [[event]]
-id = "{order}:{row}"
+id = "{order}"
 source = "till"
 type = "sale.recorded"
 subject = "{shop}"
@@ -222,12 +222,25 @@ def test_a_csv_file_is_converted_by_the_map_that_its_key_names(world: World, mon
     assert totals(world) == (301, "376.25")
 
 
+def test_a_map_whose_ids_hold_the_row_takes_files_that_never_change(world: World) -> None:
+    toml = "[file]\nnever_changes = true\n" + TILL.replace("{order}", "{order}:{row}")
+    upload(world, "maps/till.toml", toml.encode())
+    upload(world, "inbox/till/shop=7/october.csv", b"order,total\no1,1.25\no1,1.25\n")
+    drain(world)
+    assert results(world)["inbox/till/shop=7/october.csv"]["counts"] == {"recorded": 2}
+
+
 @pytest.mark.parametrize(
     ("key", "body", "reason"),
     [
         ("inbox/a.xlsx", b"x", "the key does not tell the form of the file"),
         ("inbox/a.csv", b"a,b\n", "the key names no map for the CSV file"),
         ("inbox/none/a.csv", b"a,b\n", "there is no map none: upload it as maps/none.toml"),
+        (
+            "inbox/by_row/a.csv",
+            b"order,total\no1,1.25\n",
+            "the map by_row is not used here: the ids hold the number of",
+        ),
         ("inbox/stripe/a.csv", b"a,b\n", "the map stripe asks for agency: write inbox/stripe/NAME=VALUE/FILE"),
         ("inbox/stripe/agency=42/a.csv", b"a,b\n1,2\n", "the file has no column"),
         ("inbox/a.ndjson.gz", b"no gzip", "is not a whole gzip file"),
@@ -235,6 +248,7 @@ def test_a_csv_file_is_converted_by_the_map_that_its_key_names(world: World, mon
     ],
 )
 def test_a_file_that_cannot_be_read_says_why(world: World, key: str, body: bytes, reason: str) -> None:
+    upload(world, "maps/by_row.toml", TILL.replace("{order}", "{order}:{row}").encode())
     upload(world, key, body)
     drain(world)
     result = results(world)[key]

@@ -83,12 +83,12 @@ export const inTheWordsOfTheApi = (problem) => {
 /**
  * Returns an empty summary of a file. `kinds`: the rows and sums of events, exclusions by rule, bad rows and all rows.
  * `lines`: the line of each id. `repeated`: the lines whose rows have the id of a row in an earlier part.
- * `refused`: the sources of events that the reader may not record. `head`, `texts`: of the file up to its rows, and of
- * the bad rows.
+ * `refused`: the sources of events that the reader may not record. `mustNotChange`: why the file must never change, or
+ * the empty text. `head`, `texts`: of the file up to its rows, and of the bad rows.
  */
 export const nothing = () => ({
   events: 0, problems: 0, messages: [], many: 0, sums: new Map(), kinds: new Map(), lines: new Map(),
-  repeated: new Set(), refused: new Set(), head: "", texts: [],
+  repeated: new Set(), refused: new Set(), mustNotChange: "", head: "", texts: [],
 });
 
 const mayRecord = ({ source, type }) => {
@@ -146,6 +146,7 @@ export function add(summary, part) {
   findRepeated(summary, { ...part, bad });
   const items = toSend(summary, part);
   summary.problems += problems;
+  summary.mustNotChange = part.must_not_change;
   summary.events += items.length;
   summary.many += bad.length;
   summary.messages.push(...bad.slice(0, MOST_SHOWN - summary.messages.length));

@@ -64,7 +64,9 @@ function useFile() {
 export function UploadSales() {
   const [state, setState, { begin, check, send, stop }] = useFile();
   const map = useMap();
+  const [isFinal, setFinal] = useState(false);
   const { busy, problem, summary, result, done, of } = state;
+  const maySend = summary && !summary.refused.size && (isFinal || !summary.mustNotChange);
   const read = async (form) => {
     begin();
     try {
@@ -80,6 +82,7 @@ export function UploadSales() {
   };
   const changed = ({ target }) => {
     if (summary) setState({});
+    setFinal(false);
     if (target.name === "file") map.forget();
   };
   return html`
@@ -87,8 +90,16 @@ export function UploadSales() {
     ${busy && html`<${Progress} ...${{ done, of }} onStop=${stop} />`}
     ${summary && html`<${Summary} summary=${summary} />`}
     ${summary && !result && summary.events > 0 && html`
+      ${summary.mustNotChange && html`
+        <div class="mark">
+          <p>This file must never change: <${Name}>${summary.mustNotChange}<//>.</p>
+          <label class="check">
+            <input type="checkbox" checked=${isFinal} onChange=${(event) => setFinal(event.target.checked)} />
+            This file never changes.
+          </label>
+        </div>`}
       <p class="bar">
-        <button type="button" class="first" disabled=${busy || summary.refused.size > 0} onClick=${send}>
+        <button type="button" class="first" disabled=${busy || !maySend} onClick=${send}>
           Send ${counted(summary.events, "event")}
         </button>
         ${summary.many > 0 && " The bad rows are left out: correct them, and send the file again."}

@@ -8,7 +8,8 @@ export function Upload({ query }) {
   const [kind, setKind] = useState(query.kind === "agencies" ? "agencies" : "sales");
   return html`
     <p>The file is read as the commands read it: <code>quarterhour csv</code>, <code>quarterhour agencies</code>.
-      Nothing is recorded before you have seen what it holds. A file that is sent twice adds nothing.</p>
+      Nothing is recorded before you have seen what it holds. A file that is sent twice adds nothing. If its
+      ids hold the number of the row, it must never change: the page asks whether it does.</p>
     <p class="bar">
       <label>The file holds
         <select value=${kind} onChange=${(event) => setKind(event.target.value)}>

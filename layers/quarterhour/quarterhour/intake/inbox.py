@@ -124,6 +124,8 @@ class InboxIntake:
         if text is None:
             raise UnreadableError(f"there is no map {form.map}: upload it as maps/{form.map}.toml, then the file again")
         csv_map = load_map(text)
+        if csv_map.must_not_change:
+            raise UnreadableError(f"the map {form.map} is not used here: {csv_map.must_not_change}")
         if missing := csv_map.settings.keys() - form.settings.keys():
             names = ", ".join(sorted(missing))
             raise UnreadableError(f"the map {form.map} asks for {names}: write inbox/{form.map}/NAME=VALUE/FILE")

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import unicodedata
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.events import MappedEvent, converted
 from quarterhour.file_formats.csv.lines import BROKEN, numbered
 from quarterhour.file_formats.csv.map import load_map
+from quarterhour.file_formats.csv.summary import FileSummary, RowSums
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.loading import agencies, rate_cards
@@ -29,6 +31,9 @@ EXAMPLES = ROOT / "examples"
 MAPS = sorted(one for one in EXAMPLES.glob("*.toml") if one.stem != "accounts")
 """The maps of CSV files; `accounts.toml` is that of a journal."""
 TILL = """
+[file]
+never_changes = true
+
 [numbers]
 decimal = ","
 thousands = "."
@@ -167,7 +172,8 @@ def test_quotes_commas_and_line_ends_stay_in_their_cell() -> None:
 
 
 def test_a_file_without_quotes_and_header_can_be_read() -> None:
-    toml = '[file]\ndelimiter = "\\t"\nquote = ""\ncolumns = ["invoice", "shop", "time", "price", "customer"]\n' + TILL
+    form = '[file]\ndelimiter = "\\t"\nquote = ""\ncolumns = ["invoice", "shop", "time", "price", "customer"]\n'
+    toml = TILL.replace("[file]\n", form)
     [body] = good('A\t42\t2026-10-23\t1\t17" tube\n', toml)
     assert body["data"] == {"amount": "1", "currency": "EUR", "customer": '17" tube', "location": "ES#Madrid"}
 
@@ -588,6 +594,91 @@ def test_the_last_line_can_be_json(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert command(tmp_path, b"%PDF-1.7", "--json") == 2
     shown = json.loads(capfd.readouterr().err.splitlines()[-1])
     assert (shown["rows"], shown["events"], shown["bad"]) == (0, 0, 0)
+
+
+def test_ids_that_depend_on_the_place_of_a_row_are_said_before_they_are_written(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert command(tmp_path, ROWS, toml=TILL.replace("never_changes = true", "")) == 0
+    first, *_ = capfd.readouterr().err.splitlines()
+    assert "sales.csv must never change: the ids hold the number of the row" in first
+    assert command(tmp_path, ROWS, toml=TILL) == 0
+    assert "must never change" not in capfd.readouterr().err
+
+
+COUNTED = """
+[counters]
+item = ["invoice", "price"]
+[row]
+amount = "{price}"
+currency = "EUR"
+[[exclude]]
+rule = "fees"
+when = { column = "shop", equals = "fee" }
+[[event]]
+when = { column = "shop", matches = "^[0-9]+$" }
+id = "{invoice}:{price}:{item}"
+source = "till"
+subject = "{shop}"
+time = "{time}"
+type = [{ amount = "< 0", is = "sale.refunded" }, { is = "sale.recorded" }]
+[event.data]
+amount = "{price}"
+currency = "EUR"
+"""
+CELL = st.tuples(
+    st.sampled_from("AB"), st.sampled_from(["42", "fee", "other"]), st.sampled_from(["1.00", "-2.50", "x", "", "1e5"])
+)
+
+
+@given(st.lists(CELL, max_size=20), st.integers(0, 20))
+def test_events_exclusions_and_bad_rows_add_up_to_the_file(rows: list[tuple[str, str, str]], place: int) -> None:
+    text = HEADER + "".join(f"{invoice},{shop},2026-10-23,{price},\n" for invoice, shop, price in rows)
+    mapping, summary = load_map(COUNTED), FileSummary()
+    lines = text.splitlines(keepends=True)
+    ids = list[str]()
+    for row in converted(read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by), mapping):
+        summary.add(row)
+        ids += [one.event.identity.id for one in row.events]
+    figures = [Decimal(price) for _, _, price in rows if price in {"1.00", "-2.50"}]
+    assert summary.file.rows == len(rows)
+    assert summary.file.amounts.get("EUR", 0) == sum(figures)
+    assert summary.file.unread == sum(price in {"x", "1e5"} for _, _, price in rows)
+    excluded = summary.excluded.get("fees", RowSums())
+    assert excluded.rows == sum(shop == "fee" for _, shop, _ in rows)
+    assert summary.converted.rows + excluded.rows + summary.bad.rows == len(rows)
+    assert summary == FileSummary.parse(json.loads(json.dumps(summary.as_dict())))
+    # A corrected file with a row more, wherever it is put in, keeps the ids of all others.
+    lines.insert(min(place, len(rows)) + 1, "N,42,2026-10-23,9.99,\n")
+    table = read_table(numbered(io.StringIO("".join(lines), newline="")), mapping.file, mapping.used_by)
+    more = [one.event.identity.id for row in converted(table, mapping) for one in row.events]
+    assert sorted(more) == sorted([*ids, "N:9.99:1"])
+
+
+def test_the_second_row_with_an_id_is_bad_and_names_the_first() -> None:
+    toml = COUNTED.replace(":{item}", "")
+    rows = "A,42,2026-10-23,1.00,\nB,42,2026-10-23,1.00,\nA,42,2026-10-24,1.00,\n"
+    assert bad(HEADER + rows, toml) == [
+        (4, "has the id of line 2, 'till#A:1.00': the map does not tell these rows apart")
+    ]
+
+
+def test_a_row_that_nothing_takes_is_bad_and_says_what_it_has() -> None:
+    assert bad(HEADER + "A,other,2026-10-23,1.00,\n", COUNTED) == [
+        (2, "no rule of the map takes this row, and no [[exclude]] leaves it out: shop is 'other'")
+    ]
+
+
+def test_events_that_do_not_add_up_to_their_row_are_bad() -> None:
+    toml = COUNTED.replace('[row]\namount = "{price}"', '[row]\namount = "{price} - 1"')
+    assert bad(HEADER + "A,42,2026-10-23,5.00,\n", toml) == [
+        (2, "its events add up to 5.00 EUR, but [row] has 4.00 EUR")
+    ]
+
+
+def test_a_counter_is_no_column_of_the_file() -> None:
+    with pytest.raises(MapError, match=r"counters.price: is the name of a column of the file, too"):
+        outcomes(HEADER, COUNTED.replace("item", "price"))
 
 
 def test_many_bad_rows_are_counted_and_the_first_hundred_shown(

@@ -71,6 +71,8 @@ class ConvertedPart(TypedDict):
     """Its bad rows, and totals of the file that are wrong."""
     summary: FileSummary
     """What became of its rows."""
+    must_not_change: str
+    """Why no other version of the file may be sent: its ids hold the number of the row; empty if it may."""
     read: Count
     """How many bytes of the part were read: the next part begins behind them."""
     next: Token | None

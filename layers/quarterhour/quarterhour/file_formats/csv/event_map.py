@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from quarterhour.file_formats.csv.cells import Cells
-from quarterhour.file_formats.csv.compiler import Compiler, Value
+from quarterhour.file_formats.csv.compiler import ROW, Compiler, Value
 from quarterhour.file_formats.csv.sections import Section
 from quarterhour.ledger.events.event import DETAILS, OF_CORRECTIONS, STATEMENT, VIEW, VOID
 
@@ -19,7 +19,7 @@ class EventMap:
     """Converts a row into one event, if `when` is true. A `Value` is a text that may depend on the amount's sign.
 
     A map of voids has no `amount`. `money` are the columns of its amounts of money, and `formula` is the text of its
-    amount and currency.
+    amount and currency. `by_row`: whether the id holds the row's number.
     """
 
     when: Callable[[Cells], bool]
@@ -30,6 +30,7 @@ class EventMap:
     extra: dict[str, Value]
     money: frozenset[str]
     formula: str
+    by_row: bool
 
 
 def event_map(event: Section, compiler: Compiler) -> EventMap:
@@ -39,6 +40,7 @@ def event_map(event: Section, compiler: Compiler) -> EventMap:
         has_amount = "amount" in data or not (is_view or event.is_text("type", VOID))
         compiler.money = set()
         formula = f"{data.peek('amount')} {data.peek('currency')}"
+        by_row = f"{{{ROW}}}" in str(event.peek("id"))
         return EventMap(
             when=compiler.tests(event, "when"),
             amount=compiler.money_amount(data.text("amount"), data.path("amount")) if has_amount else None,
@@ -52,4 +54,5 @@ def event_map(event: Section, compiler: Compiler) -> EventMap:
             extra={name: compiler.value(extra, name, compiler.text) for name in extra.names()},
             money=frozenset(compiler.money),
             formula=formula,
+            by_row=by_row,
         )

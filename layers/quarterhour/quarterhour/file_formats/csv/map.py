@@ -30,6 +30,11 @@ from quarterhour.file_formats.csv.total_map import TotalMap, total_map
 from quarterhour.model.fields import NAME, is_name
 from quarterhour.model.texts import one_form
 
+BY_ROW: Final = (
+    "the ids hold the number of the row, so a file with a row more or less gives sales that are recorded another id: "
+    "number equal rows by [counters], or write never_changes = true in [file] if no file of this map ever changes"
+)
+"""What to say of a map by which a file must never change."""
 FEE_FIELDS: Final = frozenset({"commission"})
 _MOST_HEADER: Final = 1000
 _LIKE: Final = "like"
@@ -68,6 +73,11 @@ class CsvMap:
     row: AmountMap | None
     figures: list[AmountMap]
     languages: "tuple[CsvMap, ...]" = ()
+
+    @property
+    def must_not_change(self) -> str:
+        """Why a file of this map must never change; the empty text if it may, or if the map says that it never does."""
+        return BY_ROW if any(one.by_row for one in self.events) and not self.file.never_changes else ""
 
     def of_language(self, language: int) -> "CsvMap":
         """Return the map for the files of a language: the number that `Table` has."""
@@ -311,7 +321,8 @@ def _file_form(file: Section) -> FileForm:
     header = file.number("header")
     if header and header > _MOST_HEADER:
         raise MapError(file.path("header"), f"must be at most {_MOST_HEADER}")
-    return FileForm(encoding, delimiter, quote or None, file.texts("columns"), header)
+    never_changes = file.flag("never_changes", default=False)
+    return FileForm(encoding, delimiter, quote or None, file.texts("columns"), header, never_changes=never_changes)
 
 
 def _encoding(name: str, file: Section) -> str:

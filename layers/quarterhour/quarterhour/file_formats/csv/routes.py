@@ -40,6 +40,7 @@ def read(routes: Routes) -> None:
             "bad": [{"line": one.line, "reason": one.reason, "text": one.text} for one in part.bad],
             "head": part.head,
             "summary": part.summary.as_dict(),
+            "must_not_change": request.map.must_not_change,
             "read": part.read,
             "next": following.token if following else None,
         }

@@ -32,6 +32,7 @@ class FileForm:
 
     `columns` names the columns of a file without a header line, `header` is the line of the header. `names` has, for
     each language of a map, what its files call the columns of the map, the likeliest name first.
+    `never_changes`: whether the number of a row may be a part of its id.
     """
 
     encoding: str | None = None
@@ -40,6 +41,7 @@ class FileForm:
     columns: tuple[str, ...] = ()
     header: int | None = None
     names: tuple[Mapping[str, tuple[str, ...]], ...] = ({},)
+    never_changes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
