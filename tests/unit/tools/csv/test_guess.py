@@ -414,3 +414,29 @@ def test_columns_of_refunds_statuses_and_zones_are_questions_and_so_is_an_id_tha
 def test_a_net_amount_beside_others_is_no_answer() -> None:
     toml = proposed("ID,Seller,Date,Net amount,Fee,Gross transaction,Currency\nx1,42,2026-10-13,8.50,-1.50,10.00,EUR\n")
     assert "# - Which column is the amount of a sale?" in toml
+
+
+@pytest.mark.parametrize("gross", ["--", "n/a", "?"])
+def test_a_net_amount_is_never_certain_beside_a_gross_one_that_few_rows_have(gross: str) -> None:
+    text = f"order,agency,date,currency,gross,net\nA,1,2026-10-01,EUR,100.00,90.00\nB,1,2026-10-02,EUR,{gross},-3.00\n"
+    text += f"C,1,2026-10-03,EUR,{gross},-4.00\n"
+    assert "amount" in questions(proposed(text))
+
+
+def test_a_column_that_is_named_as_a_time_and_cannot_be_read_is_a_question() -> None:
+    text = "order,agency,date,amount,currency\nA,1,2 sept. 26,10.00,EUR\nB,1,13 sept. 26,11.00,EUR\n"
+    toml = proposed(text)
+    assert "formats" in questions(toml)
+    assert "No form that is known reads '2 sept. 26'" in toml
+    assert 'time = "{date}"' in toml
+
+
+def test_an_item_that_an_order_has_at_two_prices_keeps_its_id_in_a_corrected_file() -> None:
+    head, rows = (
+        "order,agency,date,product,amount,currency\n",
+        "U-2,1,2026-10-02,Lamp,20.00,EUR\nU-2,1,2026-10-02,Bulb,5.00,EUR\n",
+    )
+    toml = answered(proposed(head + rows))
+    first = {one["id"] for one in bodies(head + rows, toml)}
+    added = "U-2,1,2026-10-02,Lamp,15.00,EUR\n"
+    assert len({one["id"] for one in bodies(head + added + rows, toml)} - first) == 1

@@ -121,7 +121,7 @@ def test_the_fee_of_a_settlement_in_another_currency_keeps_its_currency() -> Non
 def test_the_lines_of_a_map_of_events_are_its_events() -> None:
     lines, _, _ = lines_of("shopify", EXPORTS / "shopify.csv")
     assert [line.agency for line in lines] == ["7", "7", "7"]
-    assert lines[2].name == "1001:refund:2026-10-05 09:00:00 -0400:-6.29:1"
+    assert lines[2].name == "1001:refund:2026-10-05 09:00:00 -0400:-6.29:7001:1"
     assert {"shopify", "stripe_payouts"} <= set(shipped())
 
 

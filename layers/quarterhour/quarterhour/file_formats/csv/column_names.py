@@ -7,13 +7,13 @@ ROLES: Final = {
     "subject": (
         *("agency", "agency id", "seller", "seller id", "vendor", "vendor id", "merchant", "merchant id"),
         *("merchant account", "partner", "affiliate", "agent", "shop", "store"),
-        *("händler", "vendedor", "tienda", "vendeur"),
+        *("händler", "verkäufer", "agentur", "vendedor", "tienda", "vendeur"),
     ),
     "id": (
         *("transaction id", "balance transaction id", "event id", "payment id", "sale id", "line id", "id"),
         *("transaction", "receipt", "invoice no", "invoice number", "invoice", "order id", "order number", "order no"),
         *("order", "reference", "no", "nr", "number"),
-        *("beleg", "belegnummer", "rechnungsnummer", "bestellnummer", "pedido", "factura"),
+        *("beleg", "belegnummer", "rechnungsnummer", "bestellnummer", "bestellung", "pedido", "factura"),
     ),
     "time": (
         *("created utc", "created at", "created", "transaction date", "sale date", "order date", "invoice date"),
@@ -27,7 +27,7 @@ ROLES: Final = {
     "quantity": ("quantity", "qty", "menge", "anzahl", "cantidad", "quantité"),
     "kind": ("type", "transaction type", "reporting category", "kind", "status", "art", "typ", "tipo"),
     "product": ("product", "product id", "sku", "item", "stock code", "artikel", "artículo", "article"),
-    "order_id": ("order id", "order number", "order no", "order", "bestellnummer", "pedido", "commande"),
+    "order_id": ("order id", "order number", "order no", "order", "bestellnummer", "bestellung", "pedido", "commande"),
     "customer": ("customer id", "buyer id", "client id"),
     "statement": ("statement number", "statement no", "statement id", "statement", "abrechnungsnummer", "abrechnung"),
     "category": ("category", "product category", "kategorie", "categoría", "catégorie"),

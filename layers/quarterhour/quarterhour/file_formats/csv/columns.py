@@ -18,7 +18,7 @@ from quarterhour.file_formats.csv.errors import CellError
 from quarterhour.file_formats.csv.numbers import NumberForm, signs, usual_forms
 from quarterhour.model import money
 
-PLACEHOLDERS: Final = frozenset({"NULL", "null", "N/A", "n/a", "NA", "None", "-"})
+PLACEHOLDERS: Final = frozenset({"NULL", "null", "N/A", "n/a", "NA", "None", "-", "--"})
 """Cells that stand for no value."""
 
 _DATES: Final = (

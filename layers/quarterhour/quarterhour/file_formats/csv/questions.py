@@ -201,6 +201,8 @@ def key(sample: Sample) -> Answer:
     product = sample.named("product")
     if product and product not in named and all(cell and "#" not in cell for cell in sample.cells(product)):
         named.append(product)
+    if fitting:  # an order can have an item twice, at two prices
+        named += [one for one in sample.amount.money[:1] if one not in named]
     number = next(name for name in ("item", "number", "n", "ordinal", "nth") if name not in sample.header)
     texts = [*([] if fitting else [sample.stem]), *(f"{{{one.name}}}" for one in named), f"{{{number}}}"]
     shown = ", ".join(repr(one.name) for one in named)
@@ -258,6 +260,13 @@ def time(sample: Sample) -> Answer:
     if sample.times:
         question = "Which column is the time of the sale?"
         return Answer.of(MapEntry.open(_EVENT, "time", question, [braced(one) for one in sample.times]))
+    named = [one for name in ROLES["time"] for one in sample.columns if plain(one.name) == name]
+    if named:
+        cell = next(filter(None, sample.cells(named[0])), "")
+        question = f"Which form do the times of {named[0].name!r} have? No form that is known reads {cell!r}."
+        return Answer.of(
+            MapEntry.open("[time]", "formats", question, ['["iso"]']), MapEntry(_EVENT, "time", braced(named[0]))
+        )
     return Answer.of(check="no column holds times of one form: the events have no time")
 
 

@@ -90,7 +90,8 @@ class Sample:
         numbers = [one for one in self.columns if one.is_number]
         fitting = [one for one in numbers if without_code(one.name) in ROLES["amount"]]
         others = [one for one in numbers if (one.fractions or one.signs) and one not in fitting]
-        if len(fitting) == 1 and others and without_code(fitting[0].name) in NET:
+        unread = [one for one in self.columns if without_code(one.name) in ROLES["amount"] and not one.is_number]
+        if len(fitting) == 1 and (others or unread) and without_code(fitting[0].name) in NET:
             return Amount(None, [*fitting, *others])
         if len(fitting) == 1:
             return Amount(f"{{{fitting[0].name}}}", fitting, certain=f"{fitting[0].name!r} is the amount")
