@@ -95,6 +95,12 @@ def is_content(event: Cloud, facts: Facts) -> bool:
     )
 
 
+def with_customer(event: Cloud, customer: str | None) -> Cloud:
+    """Return an event that names another customer, or none."""
+    data = {name: value for name, value in event["data"].items() if name != "customer"}
+    return {**event, "data": data if customer is None else {**data, "customer": customer}}
+
+
 def is_customer(sent: str | None, stored: str | None) -> bool:
     """Return whether a customer is stored as a token, if one was sent; whose it is, only the vault knows."""
     return stored is None if sent is None else stored is not None and stored.startswith("ct_")
