@@ -110,8 +110,8 @@ def test_an_item_is_replaced_only_if_its_sealed_lines_hold_every_value(archived:
         "quarter_hour", "position", "count", "schema",
     }  # fmt: skip
     (kept,) = [one for one in stored if one["schema"] == "1"]
-    (posting,) = json.loads(zlib.decompress(kept["events"]))
-    assert (posting["id"], posting["recorded_by"]) == ("kept", "fay")
+    columns = json.loads(zlib.decompress(kept["events"]))
+    assert (columns["id"], columns["recorded_by"]) == (["kept"], ["fay"])
     assert sum(int(one.get("count", 1)) for one in stored) == len(archived.postings)
 
 

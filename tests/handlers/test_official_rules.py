@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from quarterhour.model.countries import COUNTRIES
-from quarterhour.model.currencies import MINOR_DIGITS
+from quarterhour.model.currencies import LIVES, MINOR_DIGITS
 from quarterhour.model.money import Rounding
 from quarterhour.registry.agencies.agency import STANDARD, TaxProfile
 from quarterhour.statements.document.invoice import why_no_invoice
@@ -81,7 +81,7 @@ def figures_with_remainders() -> Files:
 
 
 def any_currency_or_country() -> Files:
-    documents = {f"in {one}": invoice_document(currency=one) for one in MINOR_DIGITS}
+    documents = {f"in {one}": invoice_document(currency=one) for one in MINOR_DIGITS if one not in LIVES}
     documents |= {
         f"to {one}": invoice_document(row("1.00", **EXEMPT), customer={**BUYER, "country": one, "vat_id": None})
         for one in COUNTRIES

@@ -274,6 +274,9 @@ def live_with_intake(world: World) -> None:
     (late,) = (one for one in world.items("LedgerTable") if "INV-2001" in str(postings_in(one)))
     world.remove("LedgerTable", {name: late[name] for name in ("quarter_hour", "position")})
     assert world.sample("intake-messages") == ALL_DONE
+    others = {"Records": [json.loads(json.dumps(sample["Records"][0]).replace("INV-", "INV-9"))]}
+    assert world.run("intake", others, milliseconds=1) != ALL_DONE, "without time, events are unavailable"
+    assert world.run("intake", others) == ALL_DONE
     corrected = {"verdict": "rejected", "queue": "IntakeQueue", "message": "1", "index": 0, "event": early}
     world.send("IntakeParkedQueue", {"reason": "its type was not known", "record": corrected})
     assert world.sample("intake-unpark") == {"intake": {"applied": 1, "kept": 2}}
