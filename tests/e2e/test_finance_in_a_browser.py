@@ -352,7 +352,10 @@ def test_an_adjustment_of_an_unknown_sale_is_held_and_one_of_another_agencys_sal
     pressed(browser)
     browser.until("document.querySelector('dialog [role=alert]')")
     text = browser.evaluate("document.querySelector('dialog [role=alert]').innerText")
-    assert "Id of the sale: It must be that of a recorded sale of this agency in this currency; a void may name a refund." in text
+    assert (
+        "Id of the sale: It must be that of a recorded sale of this agency in this currency; a void may name a refund."
+        in text
+    )
     assert "data." not in text
     assert "Request" in text
 
