@@ -94,7 +94,7 @@ def test_questions_are_answered_with_the_figures_of_the_lines(browser: Tab, addr
     browser.open(f"{address}/console/questions?from=2026-10-20&to=2026-11-10&ask=commission-by-product")
     shown(browser, "quarterhour sql --query commission-by-product FOLDER")
     assert answer(browser) == [
-        ["No product", "GBP", "4", "210.00", "26.25", "5.00", "100.00", "5.00"],
+        ["No product", "GBP", "4", "210.00", "26.25", "5.00", "100.00", "100.00"],
         ["=cmd|' /C calc'!A0", "GBP", "2", "20.00", "2.50", "10.00", "10.00", "10.00"],
     ]
     assert browser.violations() == []

@@ -42,8 +42,9 @@ FIGURES = {"currency": "GBP", "provider": "10.00", "ledger": "0", "difference": 
 RESULT = {
     "period": "2026-10",
     "made_at": "2026-11-03T10:00:00Z",
-    **dict.fromkeys(("rows", "others", "outside", "difference_count", "problem_count", "proposals"), 1),
+    **dict.fromkeys(("rows", "outside", "difference_count", "problem_count", "proposals"), 1),
     "problems": [f"line 3: {NAME}"],
+    "row_sums": [{"kind": "excluded", "rule": NAME, "rows": 1, "unread": 0, "amounts": {"GBP": "10.00"}}],
     "totals": [{"measure": "amount", **FIGURES}],
     "sums": [{"measure": "amount", "label": "missing here", "findings": 1, **FIGURES}],
     "differences": [dict.fromkeys(("line", "name", "kind", "label", "agency", "events", "note"), NAME) | FIGURES],
