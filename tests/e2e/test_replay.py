@@ -344,7 +344,7 @@ def test_the_command_fails_if_lines_were_never_delivered(
     file = tmp_path / "events.ndjson"
     file.write_bytes(TEXT)
     items = [{"source": "shop", "id": str(number), "verdict": "unavailable"} for number in (1, 2)]
-    answer = {"items": items, "first_period": None}  # of whatever is asked
+    answer = {"items": items, "first_period": None}  # to every request
     monkeypatch.setattr(Stack, "request", lambda *_: Response(202, {}, json.dumps(answer).encode()))
     assert main(["replay", str(file), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
