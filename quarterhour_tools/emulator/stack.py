@@ -14,7 +14,7 @@ from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TextIO
 from uuid import UUID, uuid4, uuid5
 
 from quarterhour.aws.items import to_item
@@ -72,6 +72,8 @@ class Context:
     aws_request_id: str
     ends_at: float
     """On the machine's monotonic clock: work takes real time, even if the ledger's clock stops."""
+    function_version: ClassVar = "$LATEST"
+    log_stream_name: ClassVar = "local"
 
     @property
     def invoked_function_arn(self) -> str:
@@ -79,16 +81,9 @@ class Context:
         return _function_arn(self.function_name)
 
     @property
-    def function_version(self) -> str:
-        """The function's version."""
-        return "$LATEST"
-
-    @property
     def log_group_name(self) -> str:
         """The function's log group."""
         return f"/aws/lambda/{self.function_name}"
-
-    log_stream_name = "local"
 
     def get_remaining_time_in_millis(self) -> int:
         """Return the milliseconds that the invocation may still run."""

@@ -30,7 +30,7 @@ AGENCY: Final = Agency(datetime(2026, 1, 1, tzinfo=UTC), "Acme GmbH", "Torstr. 1
 
 
 def statement(lines: Sequence[Line], before: Document | None = None, **setting: Any) -> Statement:
-    """Return the next statement of an account over sales, each on a day of its own.
+    """Return the next statement of an account over sales, each on another day.
 
     ``setting``: ``currency``, ``rounding``, ``collects``, ``profile``, and others. ``profiles``: of the days in turn.
     ``units``: of the currency for one EUR, the base currency. ``payments``: their amount.

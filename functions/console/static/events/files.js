@@ -2,7 +2,7 @@
 import { agencyPath, get, getOr, post, put, recordAll } from "../lib/api.js";
 import { negative, sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
-import { reader } from "../lib/me.js";
+import { mayRecord } from "../lib/me.js";
 import { Problem } from "../lib/problem.js";
 
 const PART = 600_000; // Bytes: in Base64, a part fits into a request.
@@ -19,10 +19,6 @@ export const MAPS = [
   "woocommerce", "woocommerce_items"
 ];
 
-/** The source of what people record by hand. */
-export const BY_HAND = "finance";
-/** The types of what they record from it. */
-const BY_PEOPLE = ["payment.recorded", "adjustment.recorded"];
 const MARK = "\ufeff"; // So the file is read as UTF-8, whatever encoding its map names.
 
 /** Returns the content of a file, decompressed if it is gzipped. */
@@ -90,11 +86,6 @@ export const nothing = () => ({
   events: 0, problems: 0, messages: [], many: 0, sums: new Map(), kinds: new Map(), lines: new Map(),
   repeated: new Set(), refused: new Set(), mustNotChange: "", head: "", texts: [],
 });
-
-const mayRecord = ({ source, type }) => {
-  const { machine, upload_sources: open } = reader();
-  return machine || open.includes(source) || (source === BY_HAND && BY_PEOPLE.includes(type));
-};
 
 /** Returns a file of the bad rows under the file's own header, to be corrected and sent. */
 export const fileOfBad = ({ head, texts }) =>

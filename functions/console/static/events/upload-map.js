@@ -1,9 +1,9 @@
 /** The map of an uploaded file: chosen, or proposed with its source and columns, which a person may change. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { reader } from "../lib/me.js";
+import { BY_HAND, reader } from "../lib/me.js";
 import { Name, Table } from "../lib/parts.js";
 import { Problem } from "../lib/problem.js";
-import { BY_HAND, MAPS, answered, mapOf } from "./files.js";
+import { MAPS, answered, mapOf } from "./files.js";
 
 const PROPOSED = "proposed";
 const OWN = "own";
@@ -12,7 +12,6 @@ const PARTS = {
   unit_price: "Unit price", product: "Product", category: "Category", order_id: "Order", customer: "Customer",
 };
 const HEAD = [["Field"], ["Column of the file"]];
-
 const LONGEST = 60;
 
 const cut = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
@@ -47,10 +46,12 @@ export function useMap() {
       || !(areSame(said.columns, proposal.said.columns) || areSame(said.columns, proposal.parts));
     const proposed = isNew ? { ...await mapOf(content, form.get("file").name, said), said } : proposal;
     const [shipped] = proposed.shipped;
-    if (shipped) setMap(shipped);
-    else setProposal(proposed);
-    if (!shipped && isNew && proposed.questions.length) return undefined;
-    if (shipped) return shipped;
+    if (shipped) {
+      setMap(shipped);
+      return shipped;
+    }
+    setProposal(proposed);
+    if (isNew && proposed.questions.length) return undefined;
     const answers = answersIn(form, proposed);
     if (Object.values(answers).some((one) => !one)) {
       throw new Problem(0, "The map has open questions", "Answer each question, or choose a column in its place.");

@@ -22,3 +22,11 @@ export const may = (...roles) => me.machine || roles.some((one) => me.roles.incl
 
 /** Returns the reader: name, whether a machine, roles, and the agencies of a person with the role agency. */
 export const reader = () => me;
+
+/** The source of what people record by hand. */
+export const BY_HAND = "finance";
+const TYPES_BY_HAND = ["payment.recorded", "adjustment.recorded"];
+
+/** Returns whether the reader may record an event: by hand, or from a source that the settings open to uploads. */
+export const mayRecord = ({ source, type }) =>
+  me.machine || me.upload_sources.includes(source) || (source === BY_HAND && TYPES_BY_HAND.includes(type));

@@ -4,13 +4,12 @@ import { accountPath, eventPath, get, getOr, record } from "../lib/api.js";
 import { CURRENCY, wordsIn } from "../lib/fields.js";
 import * as format from "../lib/format.js";
 import { AgencyName, eventAddress } from "../lib/links.js";
-import { reader } from "../lib/me.js";
+import { BY_HAND, reader } from "../lib/me.js";
 import { Dialog, Link, Name, useConflict, useSending } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
 import { KINDS } from "./kinds.js";
 import { Review } from "./review.js";
 
-const SOURCE = "finance";
 const KEPT = "recording ";
 const LONGEST_KEPT = 3_600_000;
 const NONE = [];
@@ -47,7 +46,7 @@ function useRecord({ kind, agency, currency, sale }, onDone) {
     const { reason, reference, time, data } = valuesOf(form, kind, sale);
     keepId(subject, id);
     const outcome = await record({
-      specversion: "1.0", source: SOURCE, id, type: KINDS[kind].type, subject: agency, ...(time && { time }),
+      specversion: "1.0", source: BY_HAND, id, type: KINDS[kind].type, subject: agency, ...(time && { time }),
       data: { currency, reason, ...(reference && { extra: { reference } }), ...data },
     }).catch((problem) => {
       // An operator has discarded the event of this id.
@@ -58,7 +57,7 @@ function useRecord({ kind, agency, currency, sale }, onDone) {
     return outcome;
   };
   const read = async () => {
-    const recorded = await getOr(eventPath({ source: SOURCE, id }), null);
+    const recorded = await getOr(eventPath({ source: BY_HAND, id }), null);
     if (recorded) forgetId(subject);
     return { recorded };
   };
@@ -103,7 +102,7 @@ export function RecordingForm({ kind, agency, currencies, sale, open = NONE, onD
 const AlreadySent = ({ recorded, id }) => (recorded
   ? html`
     <p>This form was already recorded, before your changes:
-      ${" "}<${Link} to=${eventAddress({ source: SOURCE, id })}>show the recorded event<//>. To record another
+      ${" "}<${Link} to=${eventAddress({ source: BY_HAND, id })}>show the recorded event<//>. To record another
       event, close this dialog and open it again.</p>`
   : html`
     <p>This form was already sent, before your changes, and is held.

@@ -110,7 +110,7 @@ def _line(entry: Element, detail: Element | None, own: _Account) -> BankLine:
     if found is None:
         raise BankFileError("has an entry without an amount", _EXPECTED)
     one = detail or entry
-    # A payment that is returned is booked by an entry of its own, without the mark of a reversal.
+    # A payment that is returned is booked by a separate entry, without the mark of a reversal.
     reversal = entry.value("RvslInd").lower() in _YES or one.first("RtrInf") is not None
     is_credit = entry.value("CdtDbtInd") == _CREDIT
     # The parties of a reversal are those of what it reverses.

@@ -247,7 +247,7 @@ def _void(event: Event, target: Target, sale: Refundable) -> _Change | Rejection
 
 
 def _taking_back(event: Event, target: Target, claims: Mapping[Identity, Claim | Reservation]) -> _Change | Rejection:
-    """Return the change by a void that takes a refund back: at the terms of its sale, or of its own without one."""
+    """Return the change by a void that takes a refund back, at the terms of its sale; without one, at the refund's."""
     refund, facts = target.claim, target.facts
     if event.account != Account(facts["agency"], facts["currency"]):
         return _of_another_account(event, "a refund")

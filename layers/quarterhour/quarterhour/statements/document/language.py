@@ -70,7 +70,7 @@ class Language:
 
     def percent(self, percentage: Decimal) -> str:
         """Return a percentage: ``12.5 %`` for 12.5."""
-        text: str = self.formats["percent"].format(number=self.number(_trimmed(percentage)))
+        text: str = self.formats["percent"].format(number=self.number(money.trimmed(percentage)))
         return text
 
     def full_date(self, day: str) -> str:
@@ -122,9 +122,3 @@ def language_of(code: str) -> Language:
 def _padded(value: Decimal, digits: int) -> Decimal:
     padded = value.quantize(Decimal(1).scaleb(-digits), context=_EXACT)
     return padded.copy_abs() if padded.is_zero() else padded
-
-
-def _trimmed(value: Decimal) -> Decimal:
-    """Return a number without zeros at the end of its decimal places."""
-    text = money.plain(value)
-    return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)
