@@ -256,7 +256,7 @@ def _earlier_months(sums: AccountSums, period: str) -> list[dict[str, Any]]:
     months: dict[str, Sum] = {}
     for day, some in sorted(sums.tax_points.items()):
         if (month := day[: len(period)]) < period:
-            months.setdefault(month, Sum()).add(some.lines, some.amount, some.commission)
+            months.setdefault(month, Sum()).join(some)
     return [{"month": month, **some.as_dict("net")} for month, some in months.items()]
 
 

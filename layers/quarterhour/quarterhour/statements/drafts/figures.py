@@ -69,6 +69,10 @@ class Sum:
         self.amount = money.add(self.amount, amount)
         self.commission = money.add(self.commission, commission)
 
+    def join(self, other: "Sum") -> None:
+        """Add the lines of another sum."""
+        self.add(other.lines, other.amount, other.commission)
+
     def as_list(self) -> list[Any]:
         """Return the sum as plain values."""
         return [self.lines, money.plain(self.amount), money.plain(self.commission)]
@@ -176,8 +180,7 @@ class AccountSums:
     def add(self, part: KindOfPeriod, day: str, terms: Terms, tax_point: str, some: Sum) -> None:
         """Add lines of the statement that have all this in common."""
         kind, _ = part
-        values = (some.lines, some.amount, some.commission)
-        self.parts.setdefault(part, Sum()).add(*values)
+        self.parts.setdefault(part, Sum()).join(some)
         if kind in CHARGED:
             net = some.amount if kind in SOLD else money.ZERO
             self.days.setdefault(day, Sum()).add(some.lines, net, some.commission)
@@ -187,17 +190,17 @@ class AccountSums:
     def __iadd__(self, other: "AccountSums") -> Self:
         """Add the sums of later lines."""
         for part, some in other.parts.items():
-            self.parts.setdefault(part, Sum()).add(some.lines, some.amount, some.commission)
+            self.parts.setdefault(part, Sum()).join(some)
         for day, some in other.days.items():
-            self.days.setdefault(day, Sum()).add(some.lines, some.amount, some.commission)
+            self.days.setdefault(day, Sum()).join(some)
         for terms, some in other.terms.items():
             if terms in self.terms or len(self.terms) < MAX_TERMS:
-                self.terms.setdefault(terms, Sum()).add(some.lines, some.amount, some.commission)
+                self.terms.setdefault(terms, Sum()).join(some)
             else:
                 self.further_terms += some.lines
         self.further_terms += other.further_terms
         for tax_point, some in other.tax_points.items():
-            self.tax_points.setdefault(tax_point, Sum()).add(some.lines, some.amount, some.commission)
+            self.tax_points.setdefault(tax_point, Sum()).join(some)
         if other.base:
             self.base = self.base or BaseFigures()
             self.base += other.base
@@ -238,7 +241,7 @@ class AccountSums:
         total = Sum()
         for prior in (True,) if prior_only else (False, True):
             if some := self.parts.get((kind, prior)):
-                total.add(some.lines, some.amount, some.commission)
+                total.join(some)
         return total
 
     def reissued(self) -> "AccountSums":

@@ -55,7 +55,7 @@ def _before_first_period(stores: StatementStores, plan: StatementPlan) -> dict[A
     for day in plan.days:
         with stores.files.copied(day_totals_key(plan.period, day)) as file:
             for account, some in read_before_first_period(file).items():
-                total.setdefault(account, Sum()).add(some.lines, some.amount, some.commission)
+                total.setdefault(account, Sum()).join(some)
     return total
 
 
@@ -63,7 +63,7 @@ def _by_currency(sums: Mapping[Account, Sum]) -> dict[str, dict[str, Any]]:
     """Return sums of accounts by currency, as the item of the period holds them."""
     total: dict[str, Sum] = {}
     for account, some in sums.items():
-        total.setdefault(account.currency, Sum()).add(some.lines, some.amount, some.commission)
+        total.setdefault(account.currency, Sum()).join(some)
     return {currency: some.as_dict("net") for currency, some in sorted(total.items())}
 
 

@@ -27,9 +27,10 @@ def read_values(file: IO[bytes]) -> Iterator[Any]:
 
 def last_value(file: IO[bytes]) -> Any:  # noqa: ANN401 - JSON is any value
     """Return the last value of a work object; raise ``ValueError`` if it is damaged or empty."""
-    last: Any = None
-    for last in read_values(file):  # noqa: B007 - only the last value counts
-        pass
+    last: bytes | None = None
+    with unpacked(file) as content:
+        for last in content:  # noqa: B007 - only the last value counts
+            pass
     if last is None:
         raise ValueError("a work object is empty")
-    return last
+    return json.loads(last)
