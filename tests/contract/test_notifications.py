@@ -14,9 +14,9 @@ from quarterhour.notifications.service import NotificationLog
 from quarterhour.notifications.store import NotificationStore
 from quarterhour.notifications.subscription import (
     Attempt,
-    Delivery,
     DeliveryOutcome,
     DeliveryProgress,
+    DeliveryRecord,
     SecretRef,
     Subscription,
     SubscriptionStatus,
@@ -68,7 +68,9 @@ def test_one_sender_at_a_time_moves_a_subscription_and_people_take_it_away(
     assert store.lease(made, "second", at, until) is None
     assert store.lease(made, "first", at, until) == made, "its own answer was lost"
     failing = progress.after(FAILED, place_of(at, 1), at, 0.5)
-    delivery = Delivery(place_of(at, 1), "msg", "report.sealed", "", FAILED.outcome.value, None, 1, iso_millis(at))
+    delivery = DeliveryRecord(
+        place_of(at, 1), "msg", "report.sealed", "", FAILED.outcome.value, None, 1, iso_millis(at)
+    )
     assert not store.move(made, "second", failing, until, delivery)
     assert store.move(made, "first", failing, until, delivery)
     moved = replace(made, progress=failing)

@@ -27,9 +27,9 @@ from quarterhour.notifications.store import AT_ONCE, LEASE_SECONDS, Notification
 from quarterhour.notifications.subscription import (
     BUS,
     Attempt,
-    Delivery,
     DeliveryOutcome,
     DeliveryProgress,
+    DeliveryRecord,
     Subscription,
     SubscriptionStatus,
 )
@@ -176,7 +176,7 @@ class _Run:
         progress = self._subscription.progress
         after = progress.after(attempt, logged.place, now, _JITTER.random())
         one = logged.notification
-        delivery = Delivery(
+        delivery = DeliveryRecord(
             *(logged.place, one.id, one.kind.value, one.agency, attempt.outcome.value, attempt.http_status),
             *(progress.attempts + 1, iso_millis(now)),
         )
@@ -207,7 +207,7 @@ class _Run:
         return bus.put(logged) if bus else Attempt(DeliveryOutcome.BUS_FAILED)
 
     def _move(
-        self, progress: DeliveryProgress, until: datetime | None = None, delivery: Delivery | None = None
+        self, progress: DeliveryProgress, until: datetime | None = None, delivery: DeliveryRecord | None = None
     ) -> bool:
         now = clock.now()
         applied = self._dispatcher.store.move(

@@ -25,7 +25,7 @@ from quarterhour.notifications.keys import (
     subscriptions,
 )
 from quarterhour.notifications.notification import Logged, Notification
-from quarterhour.notifications.subscription import Delivery, DeliveryProgress, Subscription, SubscriptionStatus
+from quarterhour.notifications.subscription import DeliveryProgress, DeliveryRecord, Subscription, SubscriptionStatus
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -99,7 +99,7 @@ def progress_request(
     return update_request(table, subscription_key(subscription.name), update, condition, {**kept, **given})
 
 
-def delivery_values(subscription: Subscription, delivery: Delivery) -> dict[str, Any]:
+def delivery_values(subscription: Subscription, delivery: DeliveryRecord) -> dict[str, Any]:
     """Return the item of a delivery, which expires as its notification does."""
     expires_at = int((instant_of(delivery.place) + KEPT).timestamp())
     return {**delivery_key(subscription.id, delivery.place), **delivery.as_values(), "expires_at": expires_at}
@@ -176,7 +176,7 @@ class NotificationStore:
         owner: str,
         progress: DeliveryProgress,
         until: datetime,
-        delivery: Delivery | None = None,
+        delivery: DeliveryRecord | None = None,
     ) -> bool:
         """Move a leased subscription on, and write its delivery; return whether the sender still had it."""
         update = progress_request(self.entities.table, subscription, owner, progress, until)

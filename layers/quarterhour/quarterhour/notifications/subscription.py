@@ -211,7 +211,7 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class DeliveryRecord:
     """The delivery of a notification to a subscription, after its latest attempt."""
 
     place: str
