@@ -119,8 +119,7 @@ def _write(args: argparse.Namespace, files: Objects, statements: Sequence[Docume
     """
     whole = True
     if folder != args.folder:
-        for one in statements:
-            _download(files, one, folder)
+        _download_all(files, statements, folder)
     for one in statements:
         try:
             shown = (_write_pdf(folder, one) if args.pdf else folder / one.prefix / PAGE).resolve()
@@ -192,12 +191,27 @@ def _statuses(args: argparse.Namespace, statements: Sequence[Document]) -> dict[
     return {one["number"]: one["status"] for one in found}
 
 
+def _download_all(files: Objects, statements: Sequence[Document], folder: Path) -> None:
+    """Write the files of all statements below a folder; then raise ``ToolError`` with those that are not written."""
+    wrong: list[str] = []
+    for one in statements:
+        try:
+            _download(files, one, folder)
+        except ToolError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ToolError("; ".join(wrong))
+
+
 def _download(files: Objects, statement: Document, folder: Path) -> None:
     """Write the files of a statement below a folder; raise ``ToolError`` if one differs from its hash in the list."""
     for name, sealed in statement.files.items():
-        key = f"{statement.prefix}{name}"
-        with files.open(key) as file:
-            content = file.read()
+        key = statement.key_of(name)
+        try:
+            with files.open(key) as file:
+                content = file.read()
+        except FileNotFoundError as error:
+            raise ToolError(f"{key} is listed and is missing") from error
         if sha256(content).hexdigest() != sealed.sha256:
             raise ToolError(f"{key} is not the file that was sealed: its SHA-256 differs from the list's")
         path = folder / key

@@ -1,18 +1,21 @@
 """Documents of statements for accounting: parsed, and as the files of a sealed period."""
 
 import csv
+import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from hashlib import sha256
 from io import BytesIO, StringIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
+from quarterhour.reports.lines import COLUMNS as LINE_COLUMNS
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, manifest_key
 from quarterhour.statements.listing import COLUMNS, FIGURES, Document, SealedObject, write_list
 from quarterhour.statements.releases.keys import release_list_key, release_manifest_key
@@ -115,10 +118,26 @@ def rows_of(file: bytes, delimiter: str = ",", encoding: str = "utf-8") -> list[
     return list(csv.reader(StringIO(file.decode(encoding), newline=""), delimiter=delimiter))
 
 
-def write_period(folder: Path, contents: Iterable[dict[str, Any]], period: str = "2026-11", release: int = 0) -> None:
-    """Write the files of a sealed period and of a release of its drafts into a folder, without pages and lines.
+def lines_file(lines: Iterable[Mapping[str, str]]) -> bytes:
+    """Return the file of the lines of a statement; what a line does not name is empty."""
+    text = StringIO(newline="")
+    writer = csv.DictWriter(text, LINE_COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return gzip.compress(text.getvalue().encode(), mtime=0)
+
+
+def write_period(
+    folder: Path,
+    contents: Iterable[dict[str, Any]],
+    period: str = "2026-11",
+    release: int = 0,
+    payments: Mapping[Account, Iterable[Mapping[str, str]]] = MappingProxyType({}),
+) -> None:
+    """Write the files of a sealed period and of a release of its drafts into a folder.
 
     ``release``: its number, that of the period by default. A document that cancels another one comes after it.
+    ``payments``: the lines of the payments of accounts.
     """
     of = Period.parse(period)
     number = release or 12 * of.year + of.month
@@ -127,8 +146,11 @@ def write_period(folder: Path, contents: Iterable[dict[str, Any]], period: str =
     for values in contents:
         account = Account(values["agency"], values["currency"])
         revisions[account] += 1
-        bytes_ = json.dumps(values, ensure_ascii=False).encode()
-        sealed = SealedObject(sha256(bytes_).hexdigest(), len(bytes_))
+        files = {
+            STATEMENT: json.dumps(values, ensure_ascii=False).encode(),
+            PAGE: b"<!doctype html>",
+            LINES: lines_file(payments.get(account, ())),
+        }
         one = Document(
             of,
             account,
@@ -139,11 +161,12 @@ def write_period(folder: Path, contents: Iterable[dict[str, Any]], period: str =
             {name: Decimal(values.get(name, "0")) for name in FIGURES},
             11,
             0,
-            dict.fromkeys((PAGE, LINES), SealedObject("0" * 64, 0)) | {STATEMENT: sealed},
+            {name: SealedObject(sha256(bytes_).hexdigest(), len(bytes_)) for name, bytes_ in files.items()},
         )
-        file = folder / one.prefix / STATEMENT
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(bytes_)
+        for name, bytes_ in files.items():
+            file = folder / one.key_of(name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(bytes_)
         rows.append(one.as_row())
     text = BytesIO()
     write_list(text, COLUMNS, rows)

@@ -96,6 +96,10 @@ class Document:
         """The prefix of the keys of its files."""
         return statement_prefix(self.period, self.account, self.revision)
 
+    def key_of(self, name: str) -> str:
+        """Return the key of one of its files. All documents of a draft share its lines, beside the first one."""
+        return (statement_prefix(self.period, self.account) if name == LINES else self.prefix) + name
+
     @property
     def place(self) -> tuple[int, Account, bool, Period]:
         """Its place among all documents: a release cancels statements of an account before it makes some."""

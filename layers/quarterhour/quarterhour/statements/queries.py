@@ -19,7 +19,7 @@ from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.reports.queries import LINKS_VALID, link_request
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import began
-from quarterhour.statements.keys import LINES, PROGRESS_KEY, period_key, sealed_periods, statement_prefix
+from quarterhour.statements.keys import PROGRESS_KEY, period_key, sealed_periods
 from quarterhour.statements.listing import FILES, Document, documents_of, statement_of
 from quarterhour.statements.plan import Progress, StatementPlan
 from quarterhour.web.access import Caller
@@ -234,9 +234,8 @@ class StatementQueries:
         }
 
     def _links(self, document: Document) -> "list[LinkedFile]":
-        """Return links to the files of a document. All documents of a draft share its lines, beside the first one."""
-        first = statement_prefix(document.period, document.account)
-        keys = {name: (first if name == LINES else document.prefix) + name for name in FILES if name in document.files}
+        """Return links to the files of a document."""
+        keys = {name: document.key_of(name) for name in FILES if name in document.files}
         return [
             {
                 "key": key,
