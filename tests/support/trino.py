@@ -104,20 +104,13 @@ class Trino:
         until = time.monotonic() + _STARTS_WITHIN
         while time.monotonic() < until and self._process.poll() is None:
             try:
-                if not self._http.get("/v1/info").json()["starting"] and self._knows_its_node():
+                if not self._http.get("/v1/info").json()["starting"]:
+                    self.run("SELECT 1", "default")
                     return
             except httpx.TransportError:
                 pass
             time.sleep(0.1)
         raise ToolError(f"Trino did not start: {programs.last_line(log)}")
-
-    def _knows_its_node(self) -> bool:
-        try:
-            return self.run("SELECT 1", "default") == [[1]]
-        except QueryError as error:
-            if "NO_NODES_AVAILABLE" in str(error):
-                return False
-            raise
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds that the running server has taken."""
@@ -138,7 +131,21 @@ class Trino:
         self._http.close()
 
     def run(self, sql: str, schema: str) -> list[list[Any]]:
-        """Run a statement and return its rows, with decimals and dates. Raises ``QueryError`` if it fails."""
+        """Run a statement and return its rows, with decimals and dates. Raises ``QueryError`` if it fails.
+
+        A server that has just started, or has no time, does not know its own node. Then nothing has run, and the
+        statement is run again.
+        """
+        until = time.monotonic() + _STARTS_WITHIN
+        while True:
+            try:
+                return self._run(sql, schema)
+            except QueryError as error:
+                if "NO_NODES_AVAILABLE" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+
+    def _run(self, sql: str, schema: str) -> list[list[Any]]:
         page = self.submit(sql, schema)
         rows: list[list[Any]] = []
         while True:
