@@ -95,6 +95,7 @@ def _is_slow(path: Path) -> bool:
     return _name(path).startswith(f"{INVARIANTS}/") or bool(SLOW.search(path.read_text("utf-8")))
 
 
+@cache
 def _name(path: Path) -> str:
     """Return the path of a test below this folder; of the clients' tests, the whole path."""
     here = Path(__file__).parent

@@ -6,7 +6,8 @@ becomes an HTTP request. For a call of DynamoDB, the JSON of the request goes to
 An object of S3 is put, read and looked up by moto's handler. Every other call, and one to which a fault may happen,
 takes the long way, through the hook ``before-send``. A test compares both.
 
-The emulator itself reads objects, and makes queues, without a request: nothing is encoded, signed, or decoded.
+The emulator itself reads objects, and makes buckets, queues and schedules, without a request: nothing is encoded,
+signed, or decoded.
 """
 
 import json
@@ -32,6 +33,7 @@ from moto.core.models import botocore_stubber
 from moto.s3.exceptions import S3ClientError
 from moto.s3.models import s3_backends
 from moto.s3.responses import S3Response
+from moto.scheduler.models import scheduler_backends
 from moto.sqs.models import sqs_backends
 from requests.structures import CaseInsensitiveDict
 
@@ -46,6 +48,10 @@ _PARTITION: Final = "aws"
 
 _DYNAMODB: Final = f"https://dynamodb.{REGION}.amazonaws.com/"
 _STREAMS: Final = f"https://streams.dynamodb.{REGION}.amazonaws.com/"
+_UNSET: Final[Mapping[str, Any]] = dict.fromkeys(
+    ("action_after_completion", "description", "end_date", "group_name", "kms_key_arn", "start_date")
+)
+"""What moto wants to know of a schedule and the template does not say."""
 _QUEUES: Final = urlparse(f"https://sqs.{REGION}.amazonaws.com/")
 _OBJECT: Final = re.compile(rf"https://([a-z0-9.-]+\.)?s3(\.{REGION})?\.amazonaws\.com/[^/?]+/[^/?]")
 """The address of an object in a folder; moto takes others for a bucket too."""
@@ -244,6 +250,24 @@ def _as_bytes(body: str | bytes) -> bytes:
 def create_queue(name: str) -> str:
     """Create a queue in moto, and return its URL."""
     return sqs_backends[ACCOUNT][REGION].create_queue(name).url(_QUEUES)
+
+
+def create_bucket(name: str) -> None:
+    """Create a bucket in moto."""
+    s3_backends[ACCOUNT][_PARTITION].create_bucket(name, REGION)
+
+
+def create_schedule(request: Mapping[str, Any]) -> None:
+    """Create a schedule in moto: ``request`` is as for the client's ``create_schedule``."""
+    scheduler_backends[ACCOUNT][REGION].create_schedule(
+        **_UNSET,
+        name=request["Name"],
+        schedule_expression=request["ScheduleExpression"],
+        schedule_expression_timezone=request["ScheduleExpressionTimezone"],
+        flexible_time_window=request["FlexibleTimeWindow"],
+        state=request["State"],
+        target=request["Target"],
+    )
 
 
 class EmbeddedBucket(Objects):

@@ -19,10 +19,9 @@ from moto import mock_aws
 
 from quarterhour.aws import clients
 from quarterhour.aws.botocore_model import Descriptions
-from quarterhour_tools.emulator import dynamodb_local
+from quarterhour_tools.emulator import dynamodb_local, faults
 from quarterhour_tools.emulator.direct import REGION, answer_call, answer_request, embedded, respond
 from quarterhour_tools.emulator.dynamodb.calls import DynamoDB
-from quarterhour_tools.emulator.faults import Faults
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.state_machines import prepare, prepare_for
 from quarterhour_tools.errors import ToolError
@@ -104,6 +103,22 @@ class Engine:
         """Return the tools' DynamoDB client."""
         client: DynamoDBClient = _client("dynamodb", self.dynamodb_url)
         return client
+
+    def create_table(self, request: Mapping[str, Any], lifetime: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Create a table, whose items expire as ``lifetime`` says; return its description."""
+        expiry = {"TableName": request["TableName"], "TimeToLiveSpecification": lifetime}
+        made: Any
+        if self.embedded:
+            made = self.embedded.create_table(dict(request))
+            if lifetime:
+                self.embedded.update_time_to_live(expiry)
+        else:
+            client: Any = self.dynamodb()
+            made = client.create_table(**request)
+            if lifetime:
+                client.update_time_to_live(**expiry)
+        described: Mapping[str, Any] = made["TableDescription"]
+        return described
 
     def own_dynamodb(self) -> "DynamoDBClient":
         """Return a new DynamoDB client that is not shared, to observe its calls."""
@@ -216,8 +231,7 @@ def _short_way(hooks: list[Any]) -> Callable[..., object] | None:
     """Return what answers calls before they become requests; ``None`` if other hooks must get all requests."""
     if hooks == [answer_request]:
         return answer_call
-    owners = [getattr(hook, "__self__", None) for hook in hooks]
-    return owners[0].before_call if len(owners) == 1 and isinstance(owners[0], Faults) else None
+    return faults.before_call if hooks == [faults.before_send] else None
 
 
 class _SharingSession(botocore.session.Session):

@@ -169,17 +169,20 @@ class Faults:
 
     @contextmanager
     def installed(self) -> Iterator["Faults"]:
-        """Hook into every client that is made within the block; botocore's pauses use Quarterhour's clock."""
+        """Hook into every client that is made within the block; botocore's pauses use Quarterhour's clock.
+
+        Clients are made with one hook for all blocks, so that later blocks find them made. Blocks cannot be nested.
+        """
         # In the other hook's place: botocore calls every hook, even if an earlier one has returned a response.
-        hook = ("before-send", self._before_send)
-        place = BUILTIN_HANDLERS.index(HOOK)
-        BUILTIN_HANDLERS[place] = hook
+        BUILTIN_HANDLERS[BUILTIN_HANDLERS.index(HOOK)] = FAULTY
         waiting, botocore.endpoint.time = botocore.endpoint.time, _Waiting  # type: ignore[attr-defined]
+        _installed.append(self)
         try:
             yield self
         finally:
+            _installed.clear()
             botocore.endpoint.time = waiting  # type: ignore[attr-defined]
-            BUILTIN_HANDLERS[BUILTIN_HANDLERS.index(hook)] = HOOK
+            BUILTIN_HANDLERS[BUILTIN_HANDLERS.index(FAULTY)] = HOOK
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -201,7 +204,7 @@ class Faults:
     def before_call(
         self, model: OperationModel, params: dict[str, Any], event_name: str, **_more: object
     ) -> tuple[Any, dict[str, Any]] | None:
-        """Count and answer a call to which nothing can happen, the short way: botocore's hook ``before-call``."""
+        """Count and answer a call to which nothing can happen, the short way."""
         self._counted.next = False
         if not self._at_work:
             return answer_call(model, params)
@@ -228,7 +231,8 @@ class Faults:
         self.calls.append(call)
         return call
 
-    def _before_send(self, request: AWSPreparedRequest, event_name: str, **_more: object) -> AWSResponse | None:
+    def before_send(self, request: AWSPreparedRequest, event_name: str, **_more: object) -> AWSResponse | None:
+        """Count a call, and answer it or let it fail, the long way."""
         counted, self._counted.next = getattr(self._counted, "next", False), False
         if not self._at_work or counted:
             return answer_request(event_name, request)
@@ -349,6 +353,25 @@ class Faults:
         """Send a call: it is answered here, or over the network."""
         answer = answer_request(event_name, request)
         return answer if answer is not None else self._plain.send(request)
+
+
+_installed: Final[list[Faults]] = []
+"""The faults of the block that is open, if one is."""
+
+
+def before_call(model: OperationModel, params: dict[str, Any], **more: Any) -> tuple[Any, dict[str, Any]] | None:  # noqa: ANN401
+    """Answer a call the short way, by the installed faults if there are any: botocore's hook ``before-call``."""
+    return (_installed[0].before_call if _installed else answer_call)(model, params, **more)
+
+
+def before_send(event_name: str, request: AWSPreparedRequest, **more: object) -> AWSResponse | None:
+    """Answer a call the long way, by the installed faults if there are any: botocore's hook ``before-send``."""
+    if _installed:
+        return _installed[0].before_send(request, event_name, **more)
+    return answer_request(event_name, request)
+
+
+FAULTY: Final = ("before-send", before_send)
 
 
 class _Waiting:

@@ -24,7 +24,14 @@ from quarterhour.model.periods import Calendar
 from quarterhour.model.quarter_hours import GRACE
 from quarterhour.registry.settings.settings import Settings, first_version, settings_of
 from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer, is_signed
-from quarterhour_tools.emulator.direct import ACCOUNT, REGION, EmbeddedBucket, create_queue
+from quarterhour_tools.emulator.direct import (
+    ACCOUNT,
+    REGION,
+    EmbeddedBucket,
+    create_bucket,
+    create_queue,
+    create_schedule,
+)
 from quarterhour_tools.emulator.engines import Engine, environment, open_engine
 from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.http_api import (
@@ -132,7 +139,6 @@ class Stack:
         self._known: dict[tuple[str, str], str] = {}
         self._invocations = Counter[str]()
         self._dynamodb = engine.dynamodb()
-        self._s3 = engine.s3()
         self._sqs = engine.sqs()
         self._create_queues()
         self._create_buckets()
@@ -345,13 +351,13 @@ class Stack:
         for logical, properties in self.template.deployed("AWS::S3::Bucket").items():
             # Lower case, as in AWS; the links of an upper-case name would have another form.
             name = f"{self._prefix}{logical.lower()}" if self._prefix else logical
-            self._s3.create_bucket(Bucket=name)
+            create_bucket(name)
             self._known[logical, REF] = name
             self._known[logical, "Arn"] = f"arn:aws:s3:::{name}"
             given = {one: properties[one] for one in ("NotificationConfiguration",) if one in properties}
             if notifications := self.template.resolve(given, self._attribute).get("NotificationConfiguration"):
                 request: Any = notifications_request(notifications)
-                self._s3.put_bucket_notification_configuration(Bucket=name, NotificationConfiguration=request)
+                self.engine.s3().put_bucket_notification_configuration(Bucket=name, NotificationConfiguration=request)
 
     def _create_rules(self) -> None:
         """Create the rules that send events of the default bus to queues."""
@@ -371,10 +377,8 @@ class Stack:
     def _create_tables(self, *, expires: bool) -> None:
         for logical, properties in self.template.deployed("AWS::DynamoDB::Table").items():
             name = f"{self._prefix}{logical}"
-            made = self._dynamodb.create_table(**table_request(name, properties))["TableDescription"]
-            lifetime = properties.get("TimeToLiveSpecification")
-            if lifetime and expires:
-                self._dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=lifetime)
+            lifetime = properties.get("TimeToLiveSpecification") if expires else None
+            made = self.engine.create_table(table_request(name, properties), lifetime)
             self._known[logical, REF] = name
             self._known[logical, "Arn"] = made["TableArn"]
             self._known[logical, "StreamArn"] = made.get("LatestStreamArn", "")
@@ -386,7 +390,7 @@ class Stack:
             for timer in function.schedules:
                 name = timer.name or f"{self.name}-{function.name}"
                 request = create_request(name, timer.expression, _function_arn(function.name), role)
-                self._scheduler.create_schedule(**request)
+                create_schedule(request)
                 yield name, function.name
 
     def close(self) -> None:
