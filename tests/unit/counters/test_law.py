@@ -25,7 +25,7 @@ from tests.support.builders import amounts, with_values
 from tests.support.clocks import Waits
 from tests.support.counter_table import CounterTable
 from tests.support.script import cancelled, service_error
-from tests.unit.counters.test_plan import ACCOUNTS, PARTITIONS, posting, stream
+from tests.unit.counters.test_plan import ACCOUNTS, PARTITIONS, charges, posting, stream
 
 LANES = 2
 """Stream shards. A ledger partition lies in one of them, and its order is kept there alone."""
@@ -187,7 +187,8 @@ def segment_of(sold: Sequence[tuple[str, str, Decimal, Decimal, str]], number: i
 def sale(one: tuple[str, str, Decimal, Decimal, str], i: int) -> dict[str, Any]:
     account, partition, amount, commission, customer = one
     image = posting(account, partition, amount, commission, i)
-    return with_values(image, customer=customer) if customer else image
+    more = {"customer": customer or None, "charges": charges(amount, commission, i)}
+    return with_values(image, **more) if any(more.values()) else image
 
 
 def assert_counted(
@@ -209,10 +210,19 @@ def assert_counted(
         if of_day:
             assert_sums(table.totals(account, f"DAY#{day}"), of_day)
     posted = [Posting.of(one) for record in records for one in postings_of(record["dynamodb"]["NewImage"])]
-    of_periods = (
-        (one.period, Totals().plus(one.amount, one.commission)) for one in posted if str(one.account) == account
+    of_periods = add_up(
+        {},
+        (
+            (one.period, Totals().plus(one.amount, one.commission, charges=one.charges))
+            for one in posted
+            if str(one.account) == account
+        ),
     )
-    assert table.all_periods(account) == add_up({}, of_periods)
+    counted = table.all_periods(account)
+    assert counted == of_periods
+    assert table.totals(account, "latest") == total(of_periods.values())
+    for period, totals in of_periods.items():
+        assert counted[period].charges.since == totals.charges.since
     newest = max(
         Partition.parse(one[1]).quarter_hour.start + timedelta(milliseconds=i)
         for i, one in enumerate(sold)

@@ -54,6 +54,12 @@ def posting(account: str, partition: str, amount: Decimal | str, commission: Dec
     )
 
 
+def charges(amount: Decimal, commission: Decimal, i: int) -> str | None:
+    """Return the charges of a posting: plain commission, a fee in its place, or a fee and the turnover of tiers."""
+    parts = ("commission:0", f"fee:{commission:f}", f"tiered:{amount:f}@month/account/volume/0={i % 2}")
+    return (None, ";".join(parts[:2]), ";".join(parts))[i % 3]
+
+
 def stream(postings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the records of postings; their sequence numbers grow in length, as real ones do."""
     return [record(97 + 3 * i, image) for i, image in enumerate(postings)]

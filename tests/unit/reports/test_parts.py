@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model import clock
+from quarterhour.model.charge_totals import NO_CHARGE_TOTALS, ChargeTotals
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import NotFoundError, OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Identity, Partition
@@ -275,7 +276,11 @@ def test_the_totals_of_a_part_are_unpacked_as_they_were_packed(
 ) -> None:
     sealed = SealedFile(7, "abc", 99)
     totals = PartTotals(
-        {(account, Period(2026, month)): Totals(month, *four) for account, four in sums.items() for month in (9, 10)},
+        {
+            (account, Period(2026, month)): Totals(month, *four, charges=charged(*four))
+            for account, four in sums.items()
+            for month in (9, 10)
+        },
         {place: Totals(2, amount) for place, amount in places.items()},
         default_rate_events,
     )
@@ -289,6 +294,12 @@ def test_the_totals_of_a_part_are_unpacked_as_they_were_packed(
     assert {key: one for piece in read for key, one in piece.locations.items()} == totals.locations
     assert sum(piece.default_rate_events for piece in read) == default_rate_events
     assert pack(sealed, totals) == pack(sealed, totals)
+
+
+def charged(fee: Decimal, turnover: Decimal, *_: Decimal) -> ChargeTotals:
+    """Return the charges of some accounts, and none of others."""
+    key = "tiered@month/account/volume/0=12"
+    return ChargeTotals({"fee": fee}, {key: turnover}, {key: "a position"}) if fee > turnover else NO_CHARGE_TOTALS
 
 
 def test_a_part_without_lines_has_totals_that_say_so() -> None:

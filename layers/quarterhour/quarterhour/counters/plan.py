@@ -218,7 +218,7 @@ def counted(state: AccountState, group: Group, customers: Sequence[NewCustomers]
     for one in group.postings:
         posting = one.posting
         of_period = sums.get(posting.period) or sums.setdefault(posting.period, RunningTotals())
-        of_period.add(posting.amount, posting.commission, is_payment=posting.is_payment)
+        of_period.add(posting.amount, posting.commission, is_payment=posting.is_payment, charges=posting.charges)
     return with_difference(
         state,
         group.quarter_hour,

@@ -90,6 +90,8 @@ def _snapshot(values: Values, layer: str, window: str | None) -> "api.AccountSna
         "version": now["version"],
         "last_updated": now["last_updated"],
     }
+    if "charges" in now:
+        snapshot["charges"] = now["charges"]
     if window:
         snapshot["window"] = window
     return snapshot
@@ -270,7 +272,7 @@ def with_registrations(page: "Page[api.AccountInWindow]", registered: Registered
 
 
 def _listed(account: "api.AccountInWindow") -> "api.ListedAccount":
-    return {
+    listed: api.ListedAccount = {
         "agency": account["agency"],
         "currency": account["currency"],
         "events": account["events"],
@@ -282,6 +284,9 @@ def _listed(account: "api.AccountInWindow") -> "api.ListedAccount":
         "version": account["version"],
         "last_updated": account["last_updated"],
     }
+    if "charges" in account:
+        listed["charges"] = account["charges"]
+    return listed
 
 
 def _shown_quarter_hour(values: Values) -> "api.AccountQuarterHour":

@@ -7,6 +7,7 @@
   was read before has an older version: what it holds of the window is in the own item already.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -16,6 +17,7 @@ from operator import itemgetter
 from typing import Any, Final, Self
 
 from quarterhour.counters.keys import account_pk, is_customers, latest_key
+from quarterhour.model.charge_totals import NO_CHARGE_TOTALS, ChargeTotals
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import AccountItemError
 from quarterhour.model.identifiers import Account
@@ -105,12 +107,14 @@ def _later(some: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]
 
 def _packed(totals: Totals) -> str:
     figures = (totals.gross, totals.refunds, totals.commission, totals.payments)
-    return " ".join((str(totals.events), *map(plain, figures)))
+    charges = [json.dumps(totals.charges.as_dict(), ensure_ascii=False)] if totals.charges else []
+    return " ".join((str(totals.events), *map(plain, figures), *charges))
 
 
 def _unpacked(text: str) -> Totals:
-    events, gross, refunds, commission, payments = text.split(" ")
-    return Totals(int(events), *map(Decimal, (gross, refunds, commission, payments)))
+    events, gross, refunds, commission, payments, *more = text.split(" ", 5)
+    charges = ChargeTotals.of(json.loads(more[0])) if more else NO_CHARGE_TOTALS
+    return Totals(int(events), *map(Decimal, (gross, refunds, commission, payments)), charges=charges)
 
 
 def other_periods(own: Mapping[str, Any]) -> PeriodTotals:

@@ -7,7 +7,7 @@ they are imported ``if TYPE_CHECKING``.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -161,6 +161,17 @@ class Sums(SalesSums):
 
     payments: Decimal
     """The sum of the payments: above 0 if the agency paid more than it was paid. They are in no other sum."""
+    charges: NotRequired[dict[str, Decimal]]
+    """The commission by the names of its charges, if it has another one than `commission`, or one with tiers."""
+
+
+class TieredSums(Sums):
+    """The number of events, and exact sums, with what tiers depend on."""
+
+    turnover: NotRequired[dict[str, Decimal]]
+    """What counts as turnover of tiers: by the name of the charge, `@`, and the definition of the tiers."""
+    turnover_since: NotRequired[dict[str, str]]
+    """The position of the first event of each turnover."""
 
 
 class SalesTotals(SalesSums):

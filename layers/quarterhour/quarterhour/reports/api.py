@@ -14,8 +14,8 @@ from quarterhour.model.api import (
     QuarterHourName,
     Run,
     Sha256,
-    Sums,
     Text,
+    TieredSums,
 )
 
 Proof = Literal["verified", "pending", "drift"]
@@ -75,7 +75,7 @@ class SealedQuarterHour(TypedDict):
     """Only if the deployment has a base currency."""
 
 
-class SealedTotals(Sums):
+class SealedTotals(TieredSums):
     """Totals of sealed lines."""
 
 

@@ -11,12 +11,14 @@ from typing import IO, TYPE_CHECKING, Final, Self, TextIO, cast
 
 from quarterhour.ledger.events.event import PAYMENT, SALE
 from quarterhour.ledger.postings.posting import UNREGISTERED as IS_UNREGISTERED
+from quarterhour.ledger.postings.posting import charges_of
 from quarterhour.ledger.postings.segments import LedgerKey, PostingValues
 from quarterhour.ledger.recording.pricing import BY_DEFAULT
+from quarterhour.model.charge_totals import NO_CHARGE_TOTALS
 from quarterhour.model.identifiers import Account, item_position
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
-from quarterhour.model.totals import RunningTotals, add_up
+from quarterhour.model.totals import RunningTotals, Totals, add_up
 from quarterhour.reports.packing import unpacked
 from quarterhour.reports.plan import PartTotals
 from quarterhour.reports.product_figures import (
@@ -30,6 +32,7 @@ from quarterhour.reports.product_figures import (
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from quarterhour.model.charge_totals import ChargeTotals
     from quarterhour.reports.plan import SummaryTotals
     from quarterhour.reports.product_figures import (
         Product,
@@ -259,6 +262,7 @@ class Tallier:
         self._products: set[Product] = set()
         self._locations: defaultdict[tuple[str, str], RunningTotals] = defaultdict(RunningTotals)
         self._periods: dict[str, Period] = {}
+        self._charges: dict[tuple[Account, Period], ChargeTotals] = {}
         self.lines = 0
 
     def add(self, line: Line) -> None:
@@ -274,6 +278,9 @@ class Tallier:
         sums.add(amount, commission, line["position"])
         if (location := line["location"]) and key[1] != NO_CURRENCY:
             self._locations[location, key[1]].add(amount, commission)
+        if line.get("charges"):
+            charged = Account(key[0], key[1]), self._periods[key[2]]
+            self._charges[charged] = self._charges.get(charged, NO_CHARGE_TOTALS) + charges_of(line)
         self.lines += 1
 
     def _first(self, key: tuple[str, ...]) -> RunningFigures:
@@ -304,6 +311,7 @@ class Tallier:
             if kind != PAYMENT:
                 sold = ProductFigures(totals, one.amounts() if kind == SALE else None)
                 add_products(products, [((agency, currency, category, product), sold)])
+        add_up(periods, ((charged, Totals(charges=charges)) for charged, charges in self._charges.items()))
         locations = {sold_at: one.totals() for sold_at, one in self._locations.items()}
         return PartTotals(periods, locations, default_rate_events, products)
 

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import IO, Any, Final
 
 from quarterhour.model import money
+from quarterhour.model.charge_totals import NO_CHARGE_TOTALS, ChargeTotals
 from quarterhour.model.identifiers import SEPARATOR, Account
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
@@ -48,7 +49,8 @@ def _rows(sealed: SealedFile, totals: PartTotals) -> Iterator[list[Any]]:
 
 
 def _figures(totals: Totals) -> list[Any]:
-    return [totals.events, *map(money.plain, (totals.gross, totals.refunds, totals.commission, totals.payments))]
+    figures = map(money.plain, (totals.gross, totals.refunds, totals.commission, totals.payments))
+    return [totals.events, *figures, *([totals.charges.as_dict()] if totals.charges else [])]
 
 
 def unpack(file: IO[bytes]) -> tuple[SealedFile, Iterator[PartTotals]]:
@@ -82,5 +84,6 @@ def _pieces(rows: Iterator[list[Any]]) -> Iterator[PartTotals]:
 
 
 def _totals(row: list[Any]) -> Totals:
-    _, _, events, *figures = row
-    return Totals(events, *map(Decimal, figures))
+    _, _, events, gross, refunds, commission, payments, *charges = row
+    figures = map(Decimal, (gross, refunds, commission, payments))
+    return Totals(events, *figures, charges=ChargeTotals.of(charges[0]) if charges else NO_CHARGE_TOTALS)

@@ -14,7 +14,7 @@ from quarterhour.snapshots.keys import change_sk, window_index, window_name, win
 from quarterhour.snapshots.layers import Layer
 
 STATE: Final = frozenset(
-    {"events", "gross", "refunds", "commission", "payments"}
+    {"events", "gross", "refunds", "commission", "payments", "charges"}
     | {"units_per_base", "source", "base"}
     | {"version", "last_updated"}
 )

@@ -16,11 +16,12 @@ from quarterhour.counters.keys import quarter_hour_key
 from quarterhour.counters.plan import group, uncounted
 from quarterhour.counters.windows import AccountState
 from quarterhour.ledger.events.event import PAYMENT
-from quarterhour.ledger.postings.posting import Posting
+from quarterhour.ledger.postings.posting import Posting, charges_of
 from quarterhour.ledger.postings.segments import postings_of
 from quarterhour.maintenance.rebuild.plan import FINAL_AFTER, sealed_days
 from quarterhour.maintenance.rebuild.repair import CounterRepair
 from quarterhour.model import clock
+from quarterhour.model.charge_totals import ChargeTotals
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Partition
@@ -29,7 +30,7 @@ from quarterhour.model.totals import PeriodTotals, Totals, add_up, total
 from tests.support.builders import AT, amounts, with_values
 from tests.support.counter_table import RETENTION, CounterTable
 from tests.unit.counters.test_distinct import bought, customers_of
-from tests.unit.counters.test_plan import apply, posting, stream
+from tests.unit.counters.test_plan import apply, charges, posting, stream
 
 ACCOUNT = Account("42", "GBP")
 PK = "ACCOUNT#42#GBP"
@@ -80,7 +81,8 @@ def expected(postings: Iterable[Mapping[str, Any]], prefix: str = "") -> Totals:
     for one in (one for item in postings for one in postings_of(dict(item))):
         if one["quarter_hour"].startswith(prefix):
             amount, commission = Decimal(one["amount"]), Decimal(one["commission"])
-            totals = totals.plus(amount, commission, is_payment=one["type"] == PAYMENT)
+            is_payment = one["type"] == PAYMENT
+            totals = totals.plus(amount, commission, is_payment=is_payment, charges=charges_of(one))
     return totals
 
 
@@ -88,7 +90,9 @@ def by_period(postings: Iterable[Mapping[str, Any]]) -> PeriodTotals:
     totals: PeriodTotals = {}
     for item in (Posting.of(values) for one in postings for values in postings_of(dict(one))):
         before = totals.get(item.period, Totals())
-        totals[item.period] = before.plus(item.amount, item.commission, is_payment=item.is_payment)
+        totals[item.period] = before.plus(
+            item.amount, item.commission, is_payment=item.is_payment, charges=item.charges
+        )
     return totals
 
 
@@ -128,7 +132,8 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
         if gross is None:
             table.items.pop((PK, sk), None)
         elif (PK, sk) in table.items:
-            damaged = Totals(10**6, gross, gross, gross, gross)
+            wrong = ChargeTotals({"fee": gross}, {"tiered@month/account/volume/0=0": gross})
+            damaged = Totals(10**6, gross, gross, gross, gross, charges=wrong)
             table.items[PK, sk] |= {**damaged.as_dict(), "version": table.items[PK, sk]["version"] + 1}
 
     def meanwhile() -> None:
@@ -142,7 +147,8 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
     deliver(table, records[max(0, done - 2) :])
     if any(one in SEALED for one, *_ in sold):
         assert table.totals("42#GBP", "latest") == expected(postings)
-        assert {period: one for period, one in table.all_periods("42#GBP").items() if one.events} == by_period(postings)
+        counted = {period: one for period, one in table.all_periods("42#GBP").items() if one.events}
+        assert counted == by_period(postings)
     for quarter_hour, periods in table.quarter_hours("42#GBP").items():
         assert total(periods.values()) == expected(postings, str(quarter_hour))
     for day in {one[:8] for one, *_ in sold if one in SEALED}:
@@ -153,7 +159,7 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
 
 def sold_or_paid(partition: str, amount: Decimal, i: int, *, is_payment: bool) -> dict[str, Any]:
     item = posting("42#GBP", partition, amount, amount, i)
-    return with_values(item, type=PAYMENT) if is_payment else item
+    return with_values(item, type=PAYMENT) if is_payment else with_values(item, charges=charges(amount, amount, i))
 
 
 def deliver(table: CounterTable, records: Sequence[dict[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Self
 
 from quarterhour.ledger.events.event import PAYMENT, STATEMENT
 from quarterhour.model import money
+from quarterhour.model.charge_totals import NO_CHARGE_TOTALS, ChargeTotals
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
 
@@ -57,6 +58,7 @@ class Posting:
     period: Period
     is_payment: bool = False
     pays: PaidStatement | None = None
+    charges: ChargeTotals = NO_CHARGE_TOTALS
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Self:
@@ -72,9 +74,21 @@ class Posting:
                 Period.parse(values["period"]),
                 values["type"] == PAYMENT,
                 PaidStatement.of(values),
+                charges_of(values),
             )
         except KeyError as error:
             raise ValueError(f"the posting lacks {error}") from error
+
+
+def charges_of(values: Mapping[str, str]) -> ChargeTotals:
+    """Return what an event adds to the sums of charges; none if it is charged plain commission.
+
+    Raises ``ValueError`` if its charges cannot be read.
+    """
+    text = values.get("charges")
+    if not text:
+        return NO_CHARGE_TOTALS
+    return ChargeTotals.of_event(text, _decimal(values["commission"]), values["position"])
 
 
 # The postings of a batch are of few partitions.

@@ -16,7 +16,7 @@ from quarterhour.counters.keys import day_sk, period_sk, quarter_hour_sk
 from quarterhour.counters.plan import NewCustomers, with_difference
 from quarterhour.counters.windows import AccountState, Window
 from quarterhour.ledger.events.event import PAYMENT
-from quarterhour.ledger.postings.posting import PaidStatement
+from quarterhour.ledger.postings.posting import PaidStatement, charges_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
@@ -89,7 +89,10 @@ class SealedDay:
         periods, period = self.quarter_hours.setdefault(quarter_hour, {}), Period.parse(line["period"])
         before = periods.get(period, _NOTHING)
         periods[period] = before.plus(
-            Decimal(line["amount"]), Decimal(line["commission"]), is_payment=line["type"] == PAYMENT
+            Decimal(line["amount"]),
+            Decimal(line["commission"]),
+            is_payment=line["type"] == PAYMENT,
+            charges=charges_of(line),
         )
         if line["customer"]:
             self.customers.add(line["customer"])
