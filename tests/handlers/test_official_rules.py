@@ -70,7 +70,7 @@ def figures_with_remainders() -> Files:
     for currency, unit in (("EUR", Decimal("0.01")), ("JPY", Decimal(1))):
         for percent, units, half in product(("7", "7.7", "10", "19"), (-110, 0, 1, 5, 110, 114), (-3, -1, 1, 3)):
             profile, left = TaxProfile(STANDARD, Decimal(percent)), half * unit / 2
-            carried = Remainders({(STANDARD, profile.percent): Remainder(left, left)})
+            carried = Remainders({((STANDARD, profile.percent), "commission"): Remainder(left, left)})
             day, exact = date(2026, 11, 5), (units + Decimal("0.2")) * unit
             (taxed_row,) = taxed({Taxable(day): exact}, currency, {day: profile}.get, Rounding.HALF_UP, carried)
             kind = document_kind(exact, currency, Rounding.HALF_UP)

@@ -28,6 +28,7 @@ def tax_row(base: str, tax: str, first: str, last: str, **changed: Any) -> dict[
         "base": base,
         "tax": tax,
         "tax_points": tax_points,
+        "charges": [{"name": "commission", "exact": base, "amount": base}],
     }
     return {**row, **changed}
 
@@ -56,6 +57,7 @@ def statement(**changed: Any) -> dict[str, Any]:
         "proceeds": "0",
         "rounding": "half-even",
         "tax_in": None,
+        "period_charges": [],
         "cancels": None,
         "replaces": None,
         "period": "2026-11",

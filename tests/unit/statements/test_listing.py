@@ -24,7 +24,7 @@ FIRST = replace(
 )
 CANCELLING = replace(FIRST, number="C-000001", kind=CREDIT_NOTE, revision=2, release=2, cancels="S-000001")
 AGAIN = replace(FIRST, number="S-000002", revision=3, release=3)
-LEFT = Remainders({("standard", Decimal(19)): Remainder(Decimal("-0.004"))})
+LEFT = Remainders({(("standard", Decimal(19)), "commission"): Remainder(Decimal("-0.004"))})
 
 
 @pytest.mark.parametrize("one", [FIRST, CANCELLING, replace(FIRST, due_on=None, dispute_until=None, silence_at=None)])

@@ -58,8 +58,8 @@ const factsOf = (content) => [
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
-const taxWords = ({ vat_id: vatId, by_kind: byKind, by_category: byCategory, ...rate }) => {
-  const own = [byKind, byCategory].flatMap((rates) => Object.entries(rates || {}));
+const taxWords = ({ vat_id: vatId, by_kind: byKind, by_charge: byCharge, by_category: byCategory, ...rate }) => {
+  const own = [byKind, byCharge, byCategory].flatMap((rates) => Object.entries(rates || {}));
   const words = own.map(([name, one]) => `${name}: ${rateWords(one)}`);
   return [rateWords(rate), vatId, ...words].filter(Boolean).join(", ");
 };
@@ -98,10 +98,10 @@ function Register({ agency, latest, onDone, onClose }) {
 function contentOf(form, before) {
   const value = (name) => form.get(name)?.trim();
   const only = (values) => Object.fromEntries(Object.entries(values).filter(([, one]) => one));
-  const { by_kind: byKind, by_category: byCategory } = before.tax || {};
+  const { by_kind: byKind, by_charge: byCharge, by_category: byCategory } = before.tax || {};
   const tax = only({
     scheme: value("scheme"), percent: numberOf(form.get("percent") || ""), vat_id: value("vat_id"),
-    by_kind: byKind, by_category: byCategory,
+    by_kind: byKind, by_charge: byCharge, by_category: byCategory,
   });
   const names = [
     "legal_name", "address", "country", "currency", "group", "contact", "status", "language", "collects", "iban",

@@ -14,7 +14,7 @@ from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.proof.line_sums import LineSums, Signs
 from quarterhour.proof.period import SealedPeriod, Sources
 from quarterhour.proof.remainders import NOTHING
-from quarterhour.proof.statement import in_base, shown_problems, statement_of
+from quarterhour.proof.statement import in_base, period_charges, shown_problems, statement_of
 from quarterhour.reports.lines import read_lines
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, statement_prefix
 from quarterhour.statements.listing import Document, SealedObject
@@ -167,7 +167,7 @@ class DocumentVerifier:
                 recomputed.add(line)
         sums = exact_json.parse_sealed(draft)["sums"]
         base, tax_in = in_base(sums, header, sealed.base, signs)
-        header |= {"base": base, "tax_in": tax_in}
+        header |= {"base": base, "tax_in": tax_in, "period_charges": period_charges(sums, signs)}
         return statement_of(recomputed, header, "", {"name": LINES, **found.lines._asdict()})
 
     def _cancelled_problems(self, found: FoundDocument, document: Json) -> Iterator[str]:

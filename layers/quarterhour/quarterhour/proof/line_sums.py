@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self
 
 from quarterhour.ledger.events.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
+from quarterhour.model.charges import COMMISSION, read_charges
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.periods import Period
 from quarterhour.proof.arithmetic import EXACT, bounds_of, text_of
@@ -36,10 +37,14 @@ BROUGHT_FORWARD: Final = "brought_forward"
 PAYMENTS: Final = "payments"
 OTHER: Final = "other"
 KINDS: Final = (*SOLD.values(), BROUGHT_FORWARD, PAYMENTS, OTHER)
-NAMED: Final = ("kind", "category")
-"""The columns of a line that may decide its tax, beside its tax point."""
+NAMED: Final = ("kind", "category", "charge")
+"""What a statement may name of a charge that decides its tax, beside its tax point."""
+OF_LINE: Final = ("kind", "category")
+"""Those of them that are columns of a line."""
 TaxableLines = tuple[str, str, str]
 """A tax point, and the kind and the category that a statement names; else both are empty."""
+TurnoverOf = dict[tuple[str, str], tuple[str, Decimal]]
+"""By the name of a charge and its tiers: the position of the first line, and the turnover that counts."""
 
 
 def _kind_of(line: Line) -> str:
@@ -135,7 +140,7 @@ class LineSums:
     ) -> None:
         self._signs = signs
         spans = [span for row in taxes for span in row["tax_points"]]
-        self._named = {name: {span[name] for span in spans if name in span} for name in NAMED}
+        self._named = {name: {span[name] for span in spans if name in span} for name in OF_LINE}
         self.period = period
         self._zone = zone
         self.rate_of = rate_of
@@ -144,6 +149,8 @@ class LineSums:
         self.of_period = {name: LineSum() for name in KINDS}
         self.days: dict[str, LineSum] = {}
         self.tax_points: dict[TaxableLines, LineSum] = {}
+        self.charges: dict[TaxableLines, dict[str, Decimal]] = {}
+        self.turnover: TurnoverOf = {}
         self.terms: dict[tuple[str, str], LineSum] = {}
         self.further_terms = 0
         self.grouped: list[tuple[str, Line, LineSum]] = []
@@ -178,6 +185,7 @@ class LineSums:
         tax_point = line["tax_point"] or day
         taxable = date.fromisoformat(tax_point).isoformat(), *self._named_of(line)
         self.tax_points.setdefault(taxable, LineSum()).add(net, commission)
+        self._add_charges(line, taxable)
         terms = line["terms"], line["commission_rate"]
         if terms in self.terms or len(self.terms) < MAX_TERMS:
             self.terms.setdefault(terms, LineSum()).add(net, commission)
@@ -188,12 +196,22 @@ class LineSums:
             some.add(net, commission)
             self.grouped.append((kind, line, some))
 
+    def _add_charges(self, line: Line, taxable: TaxableLines) -> None:
+        charged = read_charges(line.get("charges", ""), Decimal(line["commission"]))
+        of_point = self.charges.setdefault(taxable, {COMMISSION: Decimal(0)})
+        for name, amount in charged.amounts.items():
+            signed = EXACT.multiply(self._signs.lines, amount)
+            of_point[name] = EXACT.add(of_point.get(name, Decimal(0)), signed)
+        for definition, amount in charged.turnover.items():
+            first, before = self.turnover.get(definition, (line["position"], Decimal(0)))
+            self.turnover[definition] = min(first, line["position"]), EXACT.add(before, amount)
+
     def _is_in_period(self, quarter_hour: str) -> bool:
         return datetime.strptime(quarter_hour, "%Y%m%d%H%M").replace(tzinfo=UTC) < self._end
 
     def _named_of(self, line: Line) -> tuple[str, str]:
         """Return the kind and the category of a line, as far as they decide its tax."""
-        kind, category = (text if (text := line[name]) in self._named[name] else "" for name in NAMED)
+        kind, category = (text if (text := line[name]) in self._named[name] else "" for name in OF_LINE)
         return kind, category
 
     def _day(self, line: Line) -> str:

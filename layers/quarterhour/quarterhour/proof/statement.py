@@ -5,68 +5,91 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from quarterhour.model.charges import COMMISSION
 from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.proof.arithmetic import EXACT, Unit, exact_sum, rounding_of, text_of
 from quarterhour.proof.compare import Json, differences, short
 from quarterhour.proof.line_sums import BROUGHT_FORWARD, KINDS, NAMED, OTHER, PAYMENTS, SOLD, LineSum, LineSums, Signs
-from quarterhour.proof.remainders import NOTHING, RateKey, Rests
+from quarterhour.proof.remainders import NOTHING, ChargeKey, Rests
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
 from quarterhour.reports.lines import Line
 from quarterhour.statements.document.tax import note_of
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 
+if TYPE_CHECKING:
+    from quarterhour.proof.remainders import RateKey
+
 
 def taxes_of(
-    sums: LineSums, shown: Sequence[Json], unit: Unit, carried: Rests
-) -> tuple[list[dict[str, Any]], dict[RateKey, tuple[Decimal, Decimal]]]:
+    sums: LineSums, shown: Sequence[Json], of_period: Sequence[Json], unit: Unit, carried: Rests
+) -> tuple[list[dict[str, Any]], dict[ChargeKey, tuple[Decimal, Decimal]]]:
     """Return the rows of tax, by the scheme and the percentage that the statement shows for each tax point.
 
-    ``carried``: the remainders that are rounded with them. The second is what the rounding of each row leaves. Raises
-    ``ValueError`` if it shows none for a tax point.
+    ``of_period``: what is charged of the whole period. ``carried``: the remainders that are rounded with them. The
+    second is what the rounding of each charge and tax leaves. Raises ``ValueError`` if it shows none for a tax point.
     """
-    first = date.fromisoformat(f"{sums.period}-01")
-    last_day = (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
-    bases: dict[RateKey, Decimal] = {}
+    named = {span["charge"] for row in shown for span in row["tax_points"] if "charge" in span}
+    bases: dict[RateKey, dict[str, Decimal]] = {}
     rows: dict[RateKey, dict[str, Any]] = {}
-    last: dict[tuple[str, str], tuple[Any, dict[str, str]]] = {}
-    for (day, *names), some in sorted(sums.tax_points.items()) or [((last_day.isoformat(), "", ""), LineSum())]:
-        kind, category = names
-        row = _row_of(shown, day, kind, category)
+    last: dict[tuple[str, ...], tuple[Any, dict[str, str]]] = {}
+    for (day, kind, category, charge), amount in sorted(_charged(sums, of_period).items()):
+        names = kind, category, charge if charge in named else ""
+        row = _row_of(shown, day, names)
         key = row["scheme"], Decimal(row["percent"])
-        bases[key] = exact_sum(bases.get(key, Decimal(0)), some.commission)
-        charged = {name: row[name] for name in ("scheme", "percent", "note")}
-        spans = rows.setdefault(key, {**charged, "tax_points": []})["tax_points"]
-        before, span = last.get((kind, category), (None, {}))
+        of_row = bases.setdefault(key, {})
+        of_row[charge] = exact_sum(of_row.get(charge, Decimal(0)), amount)
+        taxed = {name: row[name] for name in ("scheme", "percent", "note")}
+        spans = rows.setdefault(key, {**taxed, "tax_points": []})["tax_points"]
+        before, span = last.get(names, (None, {}))
         if before == key:
             span["to"] = day
         else:
-            named = {name: text for name, text in zip(NAMED, names, strict=True) if text}
-            spans.append({"from": day, "to": day, **named})
-            last[kind, category] = key, spans[-1]
-    left: dict[RateKey, tuple[Decimal, Decimal]] = {}
+            of_span = {name: text for name, text in zip(NAMED, names, strict=True) if text}
+            spans.append({"from": day, "to": day, **of_span})
+            last[names] = key, spans[-1]
+    left: dict[ChargeKey, tuple[Decimal, Decimal]] = {}
     for key, row in rows.items():
-        of_base, of_tax = carried.of(key)
-        base = _with_rest(bases[key], of_base, unit)
+        row["charges"], base = [], Decimal(0)
+        for charge, exact in sorted(bases[key].items(), key=lambda entry: (entry[0] != COMMISSION, entry[0])):
+            amount = _with_rest(exact, carried.of((key, charge))[0], unit)
+            row["charges"].append({"name": charge, "exact": text_of(exact), "amount": text_of(amount)})
+            left[key, charge] = EXACT.subtract(exact, amount), Decimal(0)
+            base = exact_sum(base, amount)
         exact_tax = Decimal(0)
         if row["scheme"] == STANDARD:
             exact_tax = EXACT.multiply(base, Decimal(row["percent"]).scaleb(-2))
-        tax = _near(exact_tax, _with_rest(exact_tax, of_tax, unit), unit)
-        left[key] = EXACT.subtract(bases[key], base), EXACT.subtract(exact_tax, tax)
+        tax = _near(exact_tax, _with_rest(exact_tax, carried.of((key, COMMISSION))[1], unit), unit)
+        of_base, _ = left.get((key, COMMISSION), (Decimal(0), None))
+        left[key, COMMISSION] = of_base, EXACT.subtract(exact_tax, tax)
         row |= {"base": text_of(base), "tax": text_of(tax)}
     return list(rows.values()), left
 
 
-def _row_of(taxes: Sequence[Json], day: str, kind: str, category: str) -> Json:
+def _charged(sums: LineSums, of_period: Sequence[Json]) -> dict[tuple[str, str, str, str], Decimal]:
+    """Return the charges by tax point, kind and category of lines, and name; 0 at the end of the period without any."""
+    first = date.fromisoformat(f"{sums.period}-01")
+    last_day = ((first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)).isoformat()
+    found: dict[tuple[str, str, str, str], Decimal] = {}
+    for taxable, charges in sums.charges.items():
+        of_point = {name: amount for name, amount in charges.items() if amount} or {COMMISSION: Decimal(0)}
+        found |= {(*taxable, name): amount for name, amount in of_point.items()}
+    for one in of_period:
+        key = last_day, "", "", one["name"]
+        found[key] = exact_sum(found.get(key, Decimal(0)), Decimal(one["amount"]))
+    return found or {(last_day, "", "", COMMISSION): Decimal(0)}
+
+
+def _row_of(taxes: Sequence[Json], day: str, names: tuple[str, ...]) -> Json:
     for row in taxes:
         for span in row["tax_points"]:
-            of_line = (span.get("kind", ""), span.get("category", "")) == (kind, category)
-            if of_line and span["from"] <= day <= span["to"]:
+            of_span = tuple(span.get(name, "") for name in NAMED)
+            if of_span == names and span["from"] <= day <= span["to"]:
                 return row
-    names = "".join(f", {name} {text}" for name, text in zip(NAMED, (kind, category), strict=True) if text)
-    raise ValueError(f"taxes: no row has the tax point {day}{names}")
+    shown = "".join(f", {name} {text}" for name, text in zip(NAMED, names, strict=True) if text)
+    raise ValueError(f"taxes: no row has the tax point {day}{shown}")
 
 
 def _with_rest(exact: Decimal, rest: Decimal, unit: Unit) -> Decimal:
@@ -102,7 +125,7 @@ def profile_problems(profile: Json, path: str) -> Iterator[str]:
 _HEADER: Final = (
     *("schema", "number", "period", "from", "to", "time_zone", "cut_off", "recorded_until", "agency", "currency"),
     *("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces", "collects"),
-    *("owner", "customer", "previous"),
+    *("owner", "customer", "previous", "period_charges"),
 )
 """The members of a statement that do not follow from its lines."""
 _PARTY: Final = ("legal_name", "address", "country", "vat_id", "contact", "iban")
@@ -121,7 +144,7 @@ def statement_of(sums: LineSums, header: Json, base: str, lines_file: Json) -> d
     previous, cancels = header["previous"], header["cancels"]
     rests = Rests(previous["remainders"] if previous else NOTHING)
     carried = Rests(cancels["carried"], -1) if cancels else rests
-    taxes, left = taxes_of(sums, header["taxes"], unit, carried)
+    taxes, left = taxes_of(sums, header["taxes"], header["period_charges"], unit, carried)
     amounts = _amounts(sums, header, taxes, unit, carried)
     rests.add(left, EXACT.subtract(amounts["net"], amounts["proceeds"]) if _is_collected(header) else Decimal(0))
     orders = [] if header["cancels"] else _orders(sums)
@@ -155,8 +178,11 @@ def statement_of(sums: LineSums, header: Json, base: str, lines_file: Json) -> d
     }
 
 
-def draft_of(sums: LineSums, header: Json, lines_file: Json) -> dict[str, Any]:
-    """Return what ``draft.json`` must hold, as ``comparable`` has it. ``header``: what the lines do not give."""
+def draft_of(sums: LineSums, header: Json, of_period: Sequence[Json], lines_file: Json) -> dict[str, Any]:
+    """Return what ``draft.json`` must hold, as ``comparable`` has it. ``header``: what the lines do not give.
+
+    ``of_period``: what is charged of the whole period.
+    """
     rate = None
     if sums.rate:
         is_in_period, quarter_hour, (units, source, as_of) = sums.rate
@@ -174,19 +200,44 @@ def draft_of(sums: LineSums, header: Json, lines_file: Json) -> dict[str, Any]:
             "further_terms": sums.further_terms,
             "tax_points": {day: some.as_list() for (day, _, _), some in sums.tax_points.items()},
             "base": [*map(str, sums.base.figures.values()), sorted(sums.base.missing), rate] if sums.rate_of else None,
+            **_charge_sums(sums, of_period),
         },
         "orders": _orders(sums),
         "lines_file": dict(lines_file),
     }
 
 
-def draft_figures(sums: LineSums) -> dict[str, str]:
-    """Return the figures of the draft's row in its list."""
+def _charge_sums(sums: LineSums, of_period: Sequence[Json]) -> dict[str, Any]:
+    """Return the member ``charges`` of a draft's sums, if it must have one."""
+    fixed: dict[tuple[str, str], Decimal] = {}
+    for (day, _, _), charges in sums.charges.items():
+        for name, amount in charges.items():
+            if name != COMMISSION:
+                fixed[day, name] = exact_sum(fixed.get((day, name), Decimal(0)), amount)
+    if not (fixed or sums.turnover or of_period):
+        return {}
+    found = {
+        "fixed": [[*key, text_of(amount)] for key, amount in sorted(fixed.items())],
+        "turnover": [[*key, first, text_of(amount)] for key, (first, amount) in sorted(sums.turnover.items())],
+        "of_period": list(of_period),
+    }
+    return {"charges": found}
+
+
+def period_charges(sums: Json, signs: Signs) -> list[Json]:
+    """Return what a document must show of a draft's verified charges of the whole period."""
+    of_draft = sums.get("charges", {"of_period": []})["of_period"]
+    return [{**one, "amount": text_of(EXACT.multiply(signs.lines, Decimal(one["amount"])))} for one in of_draft]
+
+
+def draft_figures(sums: LineSums, of_period: Sequence[Json]) -> dict[str, str]:
+    """Return the figures of the draft's row in its list. ``of_period``: what is charged of the whole period."""
     sold = [sums.kinds[name] for name in SOLD.values()]
+    of_lines = (some.commission for some in (*sold, sums.kinds[OTHER]))
     return {
         "brought_forward": text_of(sums.kinds[BROUGHT_FORWARD].commission),
         "net": text_of(exact_sum(*(some.value for some in sold))),
-        "commission_exact": text_of(exact_sum(*(some.commission for some in (*sold, sums.kinds[OTHER])))),
+        "commission_exact": text_of(exact_sum(*of_lines, *(Decimal(one["amount"]) for one in of_period))),
         "payments": text_of(sums.kinds[PAYMENTS].value),
         "lines": str(sums.lines),
         "prior_period_lines": str(sum(some.lines for some in sums.prior.values())),
@@ -238,7 +289,8 @@ def _amounts(sums: LineSums, header: Json, taxes: Sequence[Json], unit: Unit, ca
     """Return the amounts of a statement by name, in the order in which it shows them."""
     sold = {name: sums.kinds[name].value for name in SOLD.values()}
     net = exact_sum(*sold.values())
-    exact = exact_sum(*(sums.kinds[name].commission for name in (*SOLD.values(), OTHER)))
+    of_lines = (sums.kinds[name].commission for name in (*SOLD.values(), OTHER))
+    exact = exact_sum(*of_lines, *(Decimal(one["amount"]) for one in header["period_charges"]))
     commission, tax = (exact_sum(*(Decimal(row[name]) for row in taxes)) for name in ("base", "tax"))
     previous = header["previous"]
     brought_forward = sums.kinds[BROUGHT_FORWARD].commission

@@ -121,7 +121,7 @@ class DraftsVerifier(PeriodVerifier):
         if not self._recompute(AccountLines(row.account, prefix + LINES, row.files[LINES], chain), recomputed):
             return
         self.lines += recomputed.lines
-        figures = draft_figures(recomputed)
+        figures = draft_figures(recomputed, [])
         found = dict(zip((*FIGURES, *_COUNTS), row.as_row()[2:], strict=False))
         files.report(place, differences(found, figures))
         sums = self._sums.setdefault(row.account.currency, dict.fromkeys(FIGURES, Decimal(0)))
@@ -141,7 +141,7 @@ class DraftsVerifier(PeriodVerifier):
         }
         try:
             found = comparable(exact_json.parse_sealed(content))
-            expected = draft_of(recomputed, header, {"name": LINES, **row.files[LINES]._asdict()})
+            expected = draft_of(recomputed, header, [], {"name": LINES, **row.files[LINES]._asdict()})
             self._files.report(key, differences(found, expected))
         except UNREADABLE as error:
             self._files.unreadable(key, error)

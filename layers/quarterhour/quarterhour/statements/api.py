@@ -142,6 +142,17 @@ class TaxPoints(_FromDay):
     """Of adjustments that the tax profile names."""
     category: NotRequired[Text]
     """Of lines whose category the tax profile names."""
+    charge: NotRequired[Text]
+    """That the tax profile names."""
+
+
+class TaxedCharge(TypedDict):
+    """What is charged by one name, scheme and percentage."""
+
+    name: Text
+    exact: Decimal
+    amount: Decimal
+    """Rounded once to the currency's minor unit, with what the statements before have left."""
 
 
 class TaxRow(TypedDict):
@@ -152,10 +163,11 @@ class TaxRow(TypedDict):
     percent: Decimal
     note: str
     base: Decimal
-    """The commission, rounded once to the currency's minor unit."""
+    """The sum of the charges."""
     tax: Decimal
     """The percentage of the base, rounded once."""
     tax_points: list[TaxPoints]
+    charges: list[TaxedCharge]
 
 
 class StatementPreview(NamedStatement):

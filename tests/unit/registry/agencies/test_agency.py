@@ -58,8 +58,12 @@ def test_an_agency_has_one_of_five_languages_and_english_without_one(language: s
     assert (agency.language, plain.language) == (language, "en")
 
 
-def test_a_tax_profile_has_rates_by_kind_of_adjustment_and_by_category() -> None:
-    rates = {"by_kind": {"chargeback_fee": {"scheme": "outside_scope"}}, "by_category": {"e-books": STANDARD_9}}
+def test_a_tax_profile_has_rates_by_kind_of_adjustment_by_category_and_by_charge() -> None:
+    rates = {
+        "by_kind": {"chargeback_fee": {"scheme": "outside_scope"}},
+        "by_category": {"e-books": STANDARD_9},
+        "by_charge": {"payment fee": {"scheme": "exempt"}},
+    }
     agency = read_agency(tax(**rates))
     assert isinstance(agency, Agency)
     assert agency.tax == TaxProfile(
@@ -68,6 +72,7 @@ def test_a_tax_profile_has_rates_by_kind_of_adjustment_and_by_category() -> None
         "GB980780684",
         {"chargeback_fee": TaxRate("outside_scope")},
         {"e-books": TaxRate("standard", Decimal(9))},
+        {"payment fee": TaxRate("exempt")},
     )
     most = {f"fee_{number}": STANDARD_9 for number in range(50)}
     assert isinstance(read_agency(tax(by_kind=most, by_category=most)), Agency)
@@ -80,6 +85,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "a rate that is no object": (tax(by_kind={"fee": "9"}), "content.tax.by_kind.fee"),
     "a kind in capitals": (tax(by_kind={"Fee": STANDARD_9}), "content.tax.by_kind.Fee"),
     "a kind that is not taxed": (tax(by_kind={"opening": STANDARD_9}), "content.tax.by_kind.opening"),
+    "a list of rates by charge": (tax(by_charge=["payment fee"]), "content.tax.by_charge"),
+    "no name of a charge": (tax(by_charge={"a;b": STANDARD_9}), "content.tax.by_charge.a;b"),
     "an empty category": (tax(by_category={"": STANDARD_9}), "content.tax.by_category."),
     "a rate with a VAT id": (
         tax(by_category={"books": STANDARD_9 | {"vat_id": "GB980780684"}}),

@@ -161,6 +161,38 @@ def test_what_is_named_apart_and_taxed_alike_is_one_row_that_is_rounded_once() -
     )
 
 
+def test_each_charge_is_rounded_once_and_their_sum_is_the_base() -> None:
+    charged = {
+        Taxable(october(5), charge="payment fee"): Decimal("0.335"),
+        Taxable(october(5)): Decimal("1.004"),
+        Taxable(october(8), charge="payment fee"): Decimal("0.33"),
+    }
+    (row,) = taxed(charged, "EUR", lambda _: STANDARD_21)
+    assert [tuple(map(str, one)) for one in row.charges] == [
+        ("commission", "1.004", "1.00"),
+        ("payment fee", "0.665", "0.66"),
+    ]
+    assert (str(row.base), str(row.tax)) == ("1.66", "0.35")
+    assert row.tax_points == (TaxSpan(october(5), october(8)),)
+    assert dict(row.rests)[row.rate, "payment fee"].base == Decimal("0.005")
+
+
+def test_a_charge_that_a_profile_names_is_taxed_at_its_own_rate() -> None:
+    profile = STANDARD_21._replace(by_charge={"payment fee": TaxRate(EXEMPT)}, by_kind=FEES)
+    charged = {
+        Taxable(october(5)): Decimal(2),
+        Taxable(october(5), charge="payment fee"): Decimal(1),
+        Taxable(october(5), "listing_fee", charge="payment fee"): Decimal(4),
+    }
+    found = taxed(charged, "EUR", lambda _: profile)
+    assert [(row.scheme, str(row.percent), str(row.base)) for row in found] == [
+        (STANDARD, "21", "2.00"),
+        (EXEMPT, "0", "1.00"),
+        (STANDARD, "9", "4.00"),
+    ]
+    assert found[1].as_dict()["tax_points"] == [{"from": "2026-10-05", "to": "2026-10-05", "charge": "payment fee"}]
+
+
 def test_a_category_that_a_later_profile_names_no_more_is_taxed_as_all_others_then() -> None:
     charged = {Taxable(october(day), "", "books"): Decimal(1) for day in (5, 15, 25)}
     found = taxed(charged, "EUR", from_days(d1=SEVERAL, d10=STANDARD_21, d20=SEVERAL))

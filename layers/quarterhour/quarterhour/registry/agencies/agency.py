@@ -7,7 +7,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
-from quarterhour.model import fields, money, texts
+from quarterhour.model import charges, fields, money, texts
 from quarterhour.model.countries import COUNTRIES
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
@@ -41,9 +41,9 @@ FIELDS: Final = (
 )
 _IN_ONE_FORM: Final = ("legal_name", "address", "group", "contact", "iban")
 RATE_FIELDS: Final = ("scheme", "percent")
-TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category")
+TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category", "by_charge")
 MAX_RATES: Final = 50
-"""The most kinds, and the most categories, that a tax profile names."""
+"""The most kinds, categories and charges that a tax profile names."""
 
 ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
 COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
@@ -71,7 +71,7 @@ _NO_RATES: Final[Mapping[str, TaxRate]] = MappingProxyType({})
 
 
 class TaxProfile(NamedTuple):
-    """How an agency's commissions are taxed: by kind of adjustment, by category of product, or else as all others.
+    """How an agency's commissions are taxed: by kind of adjustment, charge, category of product, or else as all others.
 
     ``percent`` is 0 unless the scheme is ``STANDARD``.
     """
@@ -81,15 +81,21 @@ class TaxProfile(NamedTuple):
     vat_id: str | None = None
     by_kind: Mapping[str, TaxRate] = _NO_RATES
     by_category: Mapping[str, TaxRate] = _NO_RATES
+    by_charge: Mapping[str, TaxRate] = _NO_RATES
 
-    def rate_of(self, kind: str, category: str) -> TaxRate:
-        """Return how a line is taxed: by its kind, or else by its category, or else as all others."""
-        return self.by_kind.get(kind) or self.by_category.get(category) or TaxRate(self.scheme, self.percent)
+    def rate_of(self, kind: str, category: str, charge: str = "") -> TaxRate:
+        """Return how a charge of a line is taxed: by its kind, name or category, in this order, or as all others."""
+        return (
+            self.by_kind.get(kind)
+            or self.by_charge.get(charge)
+            or self.by_category.get(category)
+            or TaxRate(self.scheme, self.percent)
+        )
 
     @property
     def schemes(self) -> frozenset[str]:
         """All schemes by which a line can be taxed."""
-        rates = (*self.by_kind.values(), *self.by_category.values())
+        rates = (*self.by_kind.values(), *self.by_category.values(), *self.by_charge.values())
         return frozenset((self.scheme, *(rate.scheme for rate in rates)))
 
 
@@ -150,10 +156,10 @@ def in_one_form(content: Mapping[str, Any], agency: Agency) -> dict[str, Any]:
     """Return the content of an agency's document with its texts and identifiers in their stored forms."""
     forms: dict[str, Any] = {name: getattr(agency, name) for name in _IN_ONE_FORM}
     if agency.tax is not None:
-        categories = content["tax"].get("by_category")
         own: dict[str, Any] = {"vat_id": agency.tax.vat_id}
-        if categories is not None:
-            own["by_category"] = dict(zip(agency.tax.by_category, categories.values(), strict=True))
+        for name in ("by_category", "by_charge"):
+            if (sent := content["tax"].get(name)) is not None:
+                own[name] = dict(zip(getattr(agency.tax, name), sent.values(), strict=True))
         forms["tax"] = {name: own.get(name, value) for name, value in content["tax"].items()}
     return {name: value if value is None else forms.get(name, value) for name, value in content.items()}
 
@@ -170,7 +176,8 @@ def _read_tax(inner: Fields, country: str | None) -> TaxProfile | None:
         inner, "by_kind", f"a kind of adjustment: {fields.KIND}; not {fields.OPENING}, which is not taxed", _taxed_kind
     )
     by_category = _read_rates(inner, "by_category", f"a category: {fields.TEXT}", fields.label)
-    return None if rate is None else TaxProfile(*rate, vat_id, by_kind, by_category)
+    by_charge = _read_rates(inner, "by_charge", f"the name of a charge: {charges.NAME}", charges.charge_name)
+    return None if rate is None else TaxProfile(*rate, vat_id, by_kind, by_category, by_charge)
 
 
 def _read_rate(read: Fields) -> TaxRate | None:

@@ -76,7 +76,9 @@ class TaxProfile(TypedDict):
     by_kind: NotRequired[Annotated[dict[str, TaxRate], constrained(maxProperties=MAX_RATES)] | None]
     """How adjustments of some kinds are taxed, such as `chargeback_fee`; not `opening`, which is never taxed."""
     by_category: NotRequired[Annotated[dict[str, TaxRate], constrained(maxProperties=MAX_RATES)] | None]
-    """How lines of some categories are taxed, unless `by_kind` names their kind."""
+    """How lines of some categories are taxed, unless `by_kind` or `by_charge` names what is charged."""
+    by_charge: NotRequired[Annotated[dict[str, TaxRate], constrained(maxProperties=MAX_RATES)] | None]
+    """How charges of some names are taxed, such as `payment fee`, unless `by_kind` names the kind of their line."""
 
 
 class AgencyData(TypedDict):

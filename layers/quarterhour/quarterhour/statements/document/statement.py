@@ -42,7 +42,7 @@ class Statement:
     ``cancels``: what the document shows of the one that it reverses whole. ``replaces``: the number of the cancelled
     statement of the same lines. ``acceptance_days``: after which silence accepts it; 0 for never.
 
-    ``named``: the commissions of its lines by what decides their tax. Only a statement whose tax profiles name kinds or
+    ``named``: the charges of its lines by what decides their tax. Only a statement whose tax profiles name kinds or
     categories needs it, as the sums of a day know neither.
     """
 
@@ -64,8 +64,9 @@ class Statement:
 
     @cached_property
     def names(self) -> TaxNames:
-        """The kinds and categories that the tax profiles of its tax points name."""
-        return TaxNames.by(self._profile_on(date.fromisoformat(day)) for day in self.sums.tax_points)
+        """The kinds, categories and charges that the tax profiles of its tax points name."""
+        days = {*map(date.fromisoformat, self.sums.tax_points), *(one.tax_point for one in self._of_period)}
+        return TaxNames.by(map(self._profile_on, days))
 
     def _profile_on(self, day: date) -> TaxProfile | None:
         return self.parties.profile_at(start_of(day, time_zone(self.plan.zone)))
@@ -78,19 +79,37 @@ class Statement:
     @cached_property
     def remainders(self) -> Remainders:
         """What rounding leaves for the next document."""
-        return self.before.after(((row.rate, row.rest) for row in self.taxes), self._proceeds.rest)
+        return self.before.after((rest for row in self.taxes for rest in row.rests), self._proceeds.rest)
 
     @cached_property
     def taxes(self) -> list[TaxRow]:
         """The tax on what is charged, by scheme and percentage; of nothing, by the profile at the end of the period."""
-        commissions = self.named
-        if commissions is None:
-            if any(self.names):
-                raise ValueError(f"the tax of {self.account} depends on the kinds and categories of its lines")
-            points = self.sums.tax_points
-            commissions = {Taxable(date.fromisoformat(day)): some.commission for day, some in points.items()}
-        commissions = commissions or {Taxable(self.plan.period.last_day): money.ZERO}
-        return taxed(commissions, self.account.currency, self._profile_on, self.plan.rounding, self.carried)
+        charged = dict(self._of_lines if self.named is None else self.named)
+        for one, amount in self._of_period.items():
+            charged[one] = money.add(charged.get(one, money.ZERO), amount)
+        charged = charged or {Taxable(self.plan.period.last_day): money.ZERO}
+        return taxed(charged, self.account.currency, self._profile_on, self.plan.rounding, self.carried)
+
+    @property
+    def _of_lines(self) -> dict[Taxable, Decimal]:
+        """The charges of its lines by tax point and name."""
+        if self.names.of_lines:
+            raise ValueError(f"the tax of {self.account} depends on the kinds and categories of its lines")
+        split = self.sums.charges.split
+        return {
+            Taxable(date.fromisoformat(day), charge=name): amount
+            for day, some in self.sums.tax_points.items()
+            for name, amount in split(day, some.commission)
+        }
+
+    @cached_property
+    def _of_period(self) -> dict[Taxable, Decimal]:
+        """What it charges of the whole period, which is taxed by the profile at its end."""
+        charged: dict[Taxable, Decimal] = {}
+        for one in self.sums.charges.of_period:
+            key = Taxable(self.plan.period.last_day, charge=one.name)
+            charged[key] = money.add(charged.get(key, money.ZERO), one.amount)
+        return charged
 
     @property
     def collects(self) -> str:
@@ -182,6 +201,7 @@ class Statement:
             "customer": _customer(agency),
             "rounding": plan.rounding.value,
             "taxes": [row.as_dict() for row in self.taxes],
+            "period_charges": [one.as_dict() for one in sums.charges.of_period],
             "tax_in": self._tax_in(),
             "collects": self.collects,
             "remainders": self.remainders.as_dict(),

@@ -2,14 +2,15 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from quarterhour.model import money
+from quarterhour.model.charges import COMMISSION
 from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile
-from quarterhour.statements.remainders import NOTHING, Rate, Remainder, Remainders, rounded_with
+from quarterhour.statements.remainders import NOTHING, Rate, Remainder, Remainders, TaxedCharge, rounded_with
 
 if TYPE_CHECKING:
     from quarterhour.statements import api
@@ -31,10 +32,11 @@ ProfileAt = Callable[[date], TaxProfile | None]
 
 
 class TaxNames(NamedTuple):
-    """The kinds and the categories that tax profiles name."""
+    """The kinds, categories and charges that tax profiles name."""
 
     kinds: frozenset[str] = frozenset()
     categories: frozenset[str] = frozenset()
+    charges: frozenset[str] = frozenset()
 
     @classmethod
     def by(cls, profiles: Iterable[TaxProfile | None]) -> Self:
@@ -43,40 +45,59 @@ class TaxNames(NamedTuple):
         return cls(
             frozenset(name for profile in known for name in profile.by_kind),
             frozenset(name for profile in known for name in profile.by_category),
+            frozenset(name for profile in known for name in profile.by_charge),
         )
+
+    @property
+    def of_lines(self) -> bool:
+        """Whether the tax depends on the kinds or the categories of lines, which the sums of a draft do not know."""
+        return bool(self.kinds or self.categories)
 
 
 class Taxable(NamedTuple):
-    """What decides the tax of a line: its tax point, and of its kind and category those that a profile names."""
+    """What decides the tax of a charge: its tax point and name, and those of kind and category that a profile names."""
 
     tax_point: date
     kind: str = ""
     category: str = ""
+    charge: str = COMMISSION
 
 
 class TaxSpan(NamedTuple):
-    """The first and the last tax point of some lines of one kind and one category; both empty: of all others."""
+    """The first and the last tax point of some lines of one kind, category and charge; empty: of all others."""
 
     first: date
     last: date
     kind: str = ""
     category: str = ""
+    charge: str = ""
 
     def as_dict(self) -> "api.TaxPoints":
-        """Return the span as a statement shows it: without an empty kind or category."""
+        """Return the span as a statement shows it: without an empty kind, category or charge."""
         shown: api.TaxPoints = {"from": self.first.isoformat(), "to": self.last.isoformat()}
         if self.kind:
             shown["kind"] = self.kind
         if self.category:
             shown["category"] = self.category
+        if self.charge:
+            shown["charge"] = self.charge
         return shown
 
 
-class TaxRow(NamedTuple):
-    """The tax of all that has one scheme and percentage. Base and tax are rounded once.
+class TaxedBase(NamedTuple):
+    """What a statement charges by one name, scheme and percentage: exact, and rounded once."""
 
-    ``scheme`` is ``None`` for the tax points without a tax profile. Within a span, no tax point of its kind and
-    category is in another row. ``rest``: what the rounding of this row leaves.
+    charge: str
+    exact: Decimal
+    base: Decimal
+
+
+class TaxRow(NamedTuple):
+    """The tax of all that has one scheme and percentage. The base of each charge and the tax are rounded once.
+
+    ``scheme`` is ``None`` for the tax points without a tax profile. Within a span, no tax point of its kind, category
+    and charge is in another row. ``charges``: the parts of the base, ``commission`` first. ``rest``: what the rounding
+    of the tax leaves.
     """
 
     scheme: str | None
@@ -84,12 +105,20 @@ class TaxRow(NamedTuple):
     base: Decimal
     tax: Decimal
     tax_points: tuple[TaxSpan, ...]
-    rest: Remainder = Remainder()
+    charges: tuple[TaxedBase, ...]
+    rest: Decimal = money.ZERO
 
     @property
     def rate(self) -> Rate:
         """Its scheme and percentage."""
         return self.scheme, self.percent
+
+    @property
+    def rests(self) -> Iterator[tuple[TaxedCharge, Remainder]]:
+        """What the rounding of each charge leaves; what that of the tax leaves is beside ``commission``."""
+        for name, exact, base in self.charges:
+            yield (self.rate, name), Remainder(money.subtract(exact, base))
+        yield (self.rate, COMMISSION), Remainder(tax=self.rest)
 
     def as_dict(self) -> "api.TaxRow":
         """Return the row as a statement shows it."""
@@ -100,6 +129,10 @@ class TaxRow(NamedTuple):
             "base": money.plain(self.base),
             "tax": money.plain(self.tax),
             "tax_points": [span.as_dict() for span in self.tax_points],
+            "charges": [
+                {"name": name, "exact": money.plain(exact), "amount": money.plain(base)}
+                for name, exact, base in self.charges
+            ],
         }
 
 
@@ -119,17 +152,20 @@ def taxed(
 ) -> list[TaxRow]:
     """Return the tax on exact commissions: a row for each scheme and percentage, by first tax point.
 
-    The base of a row is rounded once; its tax is a percentage of that base, rounded the same way. ``carried``: what
-    the documents before have left by rounding, which is added to both before.
+    Each charge is rounded once, and their sum is the base; the tax is a percentage of it, rounded the same way.
+    ``carried``: what the documents before have left by rounding, which is added before.
     """
-    sums: dict[Rate, Decimal] = {}
+    profiles = {day: profile_at(day) for day in dict.fromkeys(one.tax_point for one in commissions)}
+    named = TaxNames.by(profiles.values()).charges
+    sums: dict[Rate, dict[str, Decimal]] = defaultdict(dict)
     spans: dict[Rate, list[TaxSpan]] = defaultdict(list)
-    open_spans: dict[tuple[str, str], tuple[Rate, int]] = {}  # by kind and category: where the last span is
+    open_spans: dict[tuple[str, str, str], tuple[Rate, int]] = {}  # by what the span is of: where the last one is
     for one in sorted(commissions):
-        profile = profile_at(one.tax_point)
-        rate: Rate = profile.rate_of(one.kind, one.category) if profile else _NONE
-        sums[rate] = money.add(sums.get(rate, money.ZERO), commissions[one])
-        of_row, name = spans[rate], (one.kind, one.category)
+        profile = profiles[one.tax_point]
+        rate: Rate = profile.rate_of(one.kind, one.category, one.charge) if profile else _NONE
+        of_rate = sums[rate]
+        of_rate[one.charge] = money.add(of_rate.get(one.charge, money.ZERO), commissions[one])
+        of_row, name = spans[rate], (one.kind, one.category, one.charge if one.charge in named else "")
         before, index = open_spans.get(name, (None, 0))
         if before == rate:
             of_row[index] = of_row[index]._replace(last=one.tax_point)
@@ -138,14 +174,22 @@ def taxed(
             of_row.append(TaxSpan(one.tax_point, one.tax_point, *name))
 
     rows: list[TaxRow] = []
-    for rate, exact in sums.items():
-        (scheme, percent), left = rate, carried.of_rate(rate)
-        base = rounded_with(exact, left.base, currency, rounding)
+    for rate, of_rate in sums.items():
+        scheme, percent = rate
+        charges = tuple(
+            TaxedBase(name, exact, rounded_with(exact, carried.of_rate(rate, name).base, currency, rounding))
+            for name, exact in sorted(of_rate.items(), key=_commission_first)
+        )
+        base = money.total(one.base for one in charges)
         exact_tax = money.multiply(base, money.multiply(percent, _PERCENT)) if scheme == STANDARD else money.ZERO
-        tax = _near(exact_tax, rounded_with(exact_tax, left.tax, currency, rounding), currency)
-        rest = Remainder(money.subtract(exact, base), money.subtract(exact_tax, tax))
-        rows.append(TaxRow(scheme, percent, base, tax, tuple(spans[rate]), rest))
+        tax = _near(exact_tax, rounded_with(exact_tax, carried.of_rate(rate).tax, currency, rounding), currency)
+        rest = money.subtract(exact_tax, tax)
+        rows.append(TaxRow(scheme, percent, base, tax, tuple(spans[rate]), charges, rest))
     return rows
+
+
+def _commission_first(entry: tuple[str, Decimal]) -> tuple[bool, str]:
+    return entry[0] != COMMISSION, entry[0]
 
 
 _NONE: Final[Rate] = (None, money.ZERO)

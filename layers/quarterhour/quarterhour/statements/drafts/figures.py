@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 from quarterhour.ledger.events.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.ledger.recording.pricing import BY_REFUND
 from quarterhour.model import money
+from quarterhour.statements.drafts.charge_sums import ChargeSums
 
 K = TypeVar("K")
 
@@ -167,7 +168,8 @@ class AccountSums:
 
     ``days``: by day of business time, ``YYYY-MM-DD``, or ``OTHER_DAYS``. ``terms``: by commission terms, in the order
     of their first lines, with the number of lines of ``further_terms``. ``tax_points``: by tax point, ``YYYY-MM-DD``.
-    ``base``: in the base currency, ``None`` without one.
+    ``base``: in the base currency, ``None`` without one. ``charges``: of other names than ``commission``, or of the
+    whole period.
     """
 
     parts: dict[KindOfPeriod, Sum] = field(default_factory=dict)
@@ -176,6 +178,7 @@ class AccountSums:
     further_terms: int = 0
     tax_points: dict[str, Sum] = field(default_factory=dict)
     base: BaseFigures | None = None
+    charges: ChargeSums = field(default_factory=ChargeSums)
 
     def add(self, part: KindOfPeriod, day: str, terms: Terms, tax_point: str, some: Sum) -> None:
         """Add lines of the statement that have all this in common."""
@@ -204,6 +207,8 @@ class AccountSums:
         if other.base:
             self.base = self.base or BaseFigures()
             self.base += other.base
+        if other.charges:
+            self.charges.join(other.charges)
         return self
 
     @property
@@ -218,8 +223,8 @@ class AccountSums:
 
     @property
     def commission(self) -> Decimal:
-        """The exact commission that the statement charges."""
-        return money.total(self.of_kind(kind).commission for kind in CHARGED)
+        """The exact commission that the statement charges: for its lines, and for the whole period."""
+        return money.total((*(self.of_kind(kind).commission for kind in CHARGED), self.charges.whole))
 
     @property
     def net(self) -> Decimal:
@@ -272,6 +277,7 @@ class AccountSums:
             self.further_terms,
             negated(self.tax_points),
             BaseFigures(-base.net, -base.commission, -base.payments, set(base.missing), base.rate) if base else None,
+            self.charges.reversed(),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -283,6 +289,7 @@ class AccountSums:
             "further_terms": self.further_terms,
             "tax_points": {tax_point: some.as_list() for tax_point, some in self.tax_points.items()},
             "base": self.base.as_list() if self.base else None,
+            **({"charges": self.charges.as_dict()} if self.charges else {}),
         }
 
     @classmethod
@@ -295,4 +302,5 @@ class AccountSums:
             int(values["further_terms"]),
             {tax_point: Sum.of(some) for tax_point, some in values["tax_points"].items()},
             BaseFigures.of(values["base"]) if values["base"] else None,
+            ChargeSums.of(values["charges"]) if "charges" in values else ChargeSums(),
         )

@@ -202,7 +202,7 @@ def previews(
         commission, tax = base_and_tax(taxes)
         got = proceeds(net, collects, currency, rounding, before.proceeds)
         amounts = Amounts(closing, money.ZERO, net, totals.commission, commission, tax, totals.payments, got.amount)
-        remainders = before.after(((row.rate, row.rest) for row in taxes), got.rest)
+        remainders = before.after((rest for row in taxes for rest in row.rests), got.rest)
         found = Preview(totals, amounts, taxes, remainders)
         carried = found.ends
         yield found

@@ -47,7 +47,7 @@ class UnreleasedStatements:
         sums = draft.sums.reissued() if is_reissued else draft.sums
         before = previous.remainders if previous else NOTHING
         statement = Statement(plan, account, sums, parties, iso_millis(now), previous, before=before)
-        if any(statement.names):
+        if statement.names.of_lines:
             named = read_taxed_lines(self.files, period, draft, statement.names)
             statement = replace(statement, named=named)
         return draft, statement

@@ -163,7 +163,7 @@ class ReleaseWriter:
             plan.acceptance_days,
             before=last.remainders if last else NOTHING,
         )
-        if not any(statement.names):
+        if not statement.names.of_lines:
             return statement
         named = read_taxed_lines(self.files, planned.period, draft, statement.names)
         if planned.cancels:
