@@ -20,13 +20,13 @@ from quarterhour.ledger.recording.service import recorder_of
 from quarterhour.notifications.service import ChangeLog, NotificationLog
 from quarterhour.notifications.sources import STATEMENTS
 from quarterhour.notifications.store import NotificationStore
-from quarterhour.orders.billing.service import Biller
+from quarterhour.orders.billing.service import BY, Biller
 from quarterhour.orders.store import OrderStore
 from quarterhour.reports.archived import ArchivedPostings
 
 resources = Resources.of_process()
 env, dynamodb, workers = resources.env, resources.dynamodb, resources.workers
-parking = Parking(resources.sqs, env.text("PARKED_QUEUE_URL"))
+parking = Parking.of(resources, BY)
 biller = Biller(
     OrderStore(dynamodb, dynamodb, resources.entity_table, workers),  # only reads
     recorder_of(resources, ArchivedPostings.of(resources), "BILLING_TIMEOUT_SECONDS", no_tokens),
@@ -37,7 +37,7 @@ queue = env.optional("NOTIFICATION_QUEUE_URL", "the URL of a queue", str)
 changes = ChangeLog(
     NotificationLog(NotificationStore(dynamodb, resources.entities)),
     parking,
-    Parking(resources.sqs, queue or ""),
+    Parking(resources.sqs, queue or "", BY),
 )
 
 RESERVE_SECONDS = 5
@@ -52,7 +52,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         orders, others = split(event["Records"])
         changes.apply(others)
         return biller.apply(orders, context.aws_request_id, seconds)
-    return {"billing": biller.unpark(context.aws_request_id, seconds).as_dict()}
+    return {BY: biller.unpark(context.aws_request_id, seconds).as_dict()}
 
 
 def split(records: list[Record]) -> tuple[list[Record], list[Record]]:

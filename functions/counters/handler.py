@@ -14,7 +14,7 @@ from quarterhour.counters.store import CounterStore
 resources = Resources.of_process()
 updater = CounterUpdater(
     CounterStore(resources.dynamodb, resources.entity_table),
-    Parking(resources.sqs, resources.env.text("PARKED_QUEUE_URL")),
+    Parking.of(resources, "counters"),
     Retention(),
     resources.workers,
 )

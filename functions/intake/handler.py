@@ -12,6 +12,7 @@ from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import logger, observed
 from quarterhour.customers.tokens import CustomerTokens
 from quarterhour.intake.inbox import InboxIntake
+from quarterhour.intake.messages import BY
 from quarterhour.intake.service import QueueIntake
 from quarterhour.intake.store import InboxStore
 from quarterhour.ledger.recording.service import recorder_of
@@ -22,7 +23,7 @@ resources = Resources.of_process()
 env, sqs = resources.env, resources.sqs
 archived, tokens = ArchivedPostings.of(resources), CustomerTokens.of(resources)
 recorder = recorder_of(resources, archived, "INTAKE_TIMEOUT_SECONDS", tokens)
-queue = QueueIntake(recorder, Parking(sqs, env.text("PARKED_QUEUE_URL")))
+queue = QueueIntake(recorder, Parking.of(resources, BY))
 inbox_queue = env.text("INBOX_QUEUE_URL")
 inbox = InboxIntake(recorder, InboxStore(resources.s3, env.text("INBOX_BUCKET")), sqs, inbox_queue)
 
@@ -38,7 +39,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         return context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
 
     if "Records" not in event:
-        return {"intake": queue.unpark(context.aws_request_id, seconds).as_dict()}
+        return {BY: queue.unpark(context.aws_request_id, seconds).as_dict()}
     records = event["Records"]
     if records[0]["eventSourceARN"].rpartition(":")[2] != inbox_queue.rpartition("/")[2]:
         return queue.take(records, context.aws_request_id, seconds)

@@ -47,9 +47,8 @@ env, dynamodb, workers, entity_table = resources.env, resources.dynamodb, resour
 rebuilds = RebuildService.of(resources)
 forgetting = ForgettingService(VaultStore.of(resources))
 threads = ThreadService(ThreadStore(dynamodb, entity_table))
-counters_parked = Parking(resources.sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
-snapshots_parked = Parking(resources.sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
-snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), snapshots_parked, LAYERS, workers)
+parked = Parking.of(resources, "repair")
+snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), parked, LAYERS, workers)
 held = HeldDecisionService(HeldStore.of(resources))
 
 REBUILD_RESERVE_SECONDS = 450
@@ -88,13 +87,11 @@ def rebuild(request: RebuildRequest, context: LambdaContext) -> dict[str, Any]:
 
 
 def unpark(context: LambdaContext) -> dict[str, Any]:
-    """Return, by queue, how many parked records were applied and how many stay parked."""
-    more = in_time(context, UNPARK_RESERVE_SECONDS)
-    result = {
-        "snapshots": snapshots_parked.replay(snapshots.unpark, more).as_dict(),
-        "counters": counters_parked.replay(rebuilds.unparker(), more).as_dict(),
-    }
-    logger.info("unparked", queues=result)
+    """Return, by function, how many parked records were applied and how many stay parked."""
+    appliers = {"snapshots": snapshots.unpark, "counters": rebuilds.unparker()}
+    unparked = parked.replay(appliers, in_time(context, UNPARK_RESERVE_SECONDS))
+    result = {by: one.as_dict() for by, one in unparked.items()}
+    logger.info("unparked", functions=result)
     return result
 
 

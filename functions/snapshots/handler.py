@@ -14,7 +14,7 @@ from quarterhour.snapshots.store import SnapshotStore
 resources = Resources.of_process()
 writer = SnapshotWriter(
     SnapshotStore(resources.dynamodb, resources.entity_table),
-    Parking(resources.sqs, resources.env.text("PARKED_QUEUE_URL")),
+    Parking.of(resources, "snapshots"),
     LAYERS,
     resources.workers,
 )

@@ -425,7 +425,7 @@ def test_many_orders_are_billed_in_parallel_each_item_once(
     recorder = Recorder(
         lambda: settings, storage.claims, storage.segments, lambda *_: RateCards({}, {}), lambda *_: {}, tokens
     )
-    parking = Parking(storage.sqs, storage.stack.ref("BillingParkedQueue"))
+    parking = Parking(storage.sqs, storage.stack.ref("ParkedQueue"), "billing")
     biller = Biller(desk.store, recorder, parking, storage.workers)
     orders = [f"{own}-{number}" for number in range(12)]
     records = []

@@ -175,14 +175,14 @@ def test_a_batch_of_changes_becomes_the_last_state_of_the_window_that_was_left(
 def test_a_record_that_can_never_be_applied_is_parked_with_its_content(
     storage: Storage, own: str, at: datetime
 ) -> None:
-    queue = storage.stack.ref("CountersParkedQueue")
+    queue = storage.stack.ref("ParkedQueue")
     recorded(storage, own, at, 2)
     records = of_ledger(delivered(storage, "counters", at), own)
     for record in records:
         record["dynamodb"]["NewImage"]["schema"] = {"S": "9"}
     groups, poison = group(records)
     assert not groups
-    Parking(storage.sqs, queue).park([*poison, Poison(records[0], "another reason")])
+    Parking(storage.sqs, queue, "counters").park([*poison, Poison(records[0], "another reason")])
     parked = storage.sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)["Messages"]
     bodies = [json.loads(message["Body"]) for message in parked]
     assert [body["record"] for body in bodies] == [*records, records[0]]

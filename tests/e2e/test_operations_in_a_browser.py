@@ -45,7 +45,7 @@ def operated(issuer: Issuer, *, paused: bool = False) -> Iterator[str]:
             world.sell("5.00", "42")
             post(world, refund("r1", "-2", "order-7", agency=HOSTILE))
             sqs = world.stack.engine.sqs()
-            for queue in ("CountersParkedQueue", "DeadLetterQueue", "DeadLetterQueue"):
+            for queue in ("ParkedQueue", "DeadLetterQueue", "DeadLetterQueue"):
                 sqs.send_message(QueueUrl=world.stack.ref(queue), MessageBody="{}")
             if paused:
                 assert machine_sends(world, "PUT", "/schedule", {"paused": True, "reason": "maintenance"}).status == 200
@@ -76,7 +76,7 @@ def test_an_operator_sees_what_waits_and_why_an_event_is_held(browser: Tab, late
     opened(browser, late, issuer, "auditor")
     rows = browser.evaluate("[...document.querySelectorAll('main tbody tr')].map((one) => one.innerText)")
     texts = [" ".join(one.split()) for one in rows]
-    assert any(one.startswith("counters-parked") and one.endswith("1 0") for one in texts), texts
+    assert any(one.startswith("records-parked") and one.endswith("1 0") for one in texts), texts
     assert any(one.startswith("dead-letters") and one.endswith("2 0") for one in texts), texts
     (held,) = (one for one in texts if "r1" in one)
     assert HOSTILE in held
@@ -165,8 +165,8 @@ def test_a_person_of_an_agency_sees_neither_the_page_nor_its_menu_entry(
 
 def test_a_queue_leads_to_its_runbook_and_that_to_others(browser: Tab, address: str, issuer: Issuer) -> None:
     opened(browser, address, issuer, "support")
-    browser.follow("link", "counters-parked")
-    shown(browser, "this version cannot count a posting")
+    browser.follow("link", "records-parked")
+    shown(browser, "cannot count a posting")
     assert "aws sqs receive-message" in browser.evaluate("document.querySelector('pre').innerText")
     assert browser.violations() == []
     browser.follow("link", "a broken ledger item")

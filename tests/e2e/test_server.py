@@ -234,8 +234,8 @@ try:
     s3.put_object(Bucket=name + "reportbucket", Key="a/b=ü", Body=b"", IfNoneMatch="*")
 except s3.exceptions.ClientError as error:
     print(error.response["Error"]["Code"])
-sqs.send_message(QueueUrl=name + "CountersParkedQueue", MessageBody="parked")
-print(sqs.receive_message(QueueUrl=name + "CountersParkedQueue")["Messages"][0]["Body"])
+sqs.send_message(QueueUrl=name + "ParkedQueue", MessageBody="parked")
+print(sqs.receive_message(QueueUrl=name + "ParkedQueue")["Messages"][0]["Body"])
 """
 
 
@@ -271,7 +271,7 @@ def test_an_engine_of_ones_own_may_name_all_as_sam_local_does() -> None:
     with open_stack("embedded", plain=True) as stack:
         names = {"IdentityTable", "LedgerTable", "EntityTable", "ReportBucket"}
         assert {name: stack.ref(name) for name in names} == {name: name for name in names}
-        assert stack.ref("CountersParkedQueue").endswith("/CountersParkedQueue")
+        assert stack.ref("ParkedQueue").endswith("/ParkedQueue")
         assert stack.invoke("report", {})["sealed_quarter_hours"] == 0
 
 

@@ -47,7 +47,7 @@ def counted(world: World) -> dict[tuple[str, str], dict[str, Any]]:
 def visible(world: World) -> list[dict[str, Any]]:
     """Return the parked records, and leave them in the queue."""
     sqs: Any = world.stack.engine.sqs()
-    url = world.stack.ref("CountersParkedQueue")
+    url = world.stack.ref("ParkedQueue")
     answer = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
     return [json.loads(message["Body"]) for message in answer.get("Messages", [])]
 

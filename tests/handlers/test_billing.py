@@ -113,7 +113,7 @@ def test_a_cancelled_order_is_refunded_the_rest(world: World, parts: list[str], 
     assert given_back(world, "later", "-0.01") == ["rejected"]
     before = billed(world)
     assert deliver(world, "billing", changes(world)) == []
-    assert (billed(world), parked(world, "BillingParkedQueue")) == (before, [])
+    assert (billed(world), parked(world, "ParkedQueue")) == (before, [])
 
 
 @pytest.mark.slow
@@ -139,7 +139,7 @@ def test_another_refund_may_be_posted_at_any_call_of_the_billing_of_a_cancelled_
             assert back in ({f"{order}-part": "-4", f"{order}:1:refund": "-6.00"}, {f"{order}:1:refund": "-10.00"})
             met += f"{order}-part" in back
         assert 0 < met < 20, "before the refund's claim as well as after it"
-        assert parked(world, "BillingParkedQueue") == []
+        assert parked(world, "ParkedQueue") == []
 
 
 def test_a_refund_of_the_rest_whose_append_was_lost_is_completed_with_what_it_had_claimed(world: World) -> None:
@@ -154,7 +154,7 @@ def test_a_refund_of_the_rest_whose_append_was_lost_is_completed_with_what_it_ha
     world.clock.advance(timedelta(hours=1))
     assert deliver(world, "billing", changes(world)) == []
     assert billed(world)["1001:1:refund"] == "-6.00"
-    assert parked(world, "BillingParkedQueue") == []
+    assert parked(world, "ParkedQueue") == []
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_throttling_conflicts_and_lost_answers_post_nothing_twice_and_park_nothi
                 start = [number(one) for one in records].index(failed[0]) if failed else len(records)
         assert faults.struck
         assert billed(world) == ALL
-        assert parked(world, "BillingParkedQueue") == []
+        assert parked(world, "ParkedQueue") == []
 
 
 def test_a_batch_that_fails_names_its_first_order_and_no_refund_goes_before_its_sale() -> None:
@@ -194,7 +194,7 @@ def test_a_batch_that_fails_names_its_first_order_and_no_refund_goes_before_its_
         due = [one for one in records if one["dynamodb"]["NewImage"]["status"]["S"] == "paid"]
         with faults.at_work():
             assert deliver(world, "billing", records) == [number(due[0])]
-        assert (ledger(world), parked(world, "BillingParkedQueue")) == ([], [])
+        assert (ledger(world), parked(world, "ParkedQueue")) == ([], [])
         assert deliver(world, "billing", records) == []
         assert billed(world) == ALL
 
@@ -232,7 +232,7 @@ def test_an_order_that_lacks_an_item_is_parked_whole_and_the_others_are_posted(w
     records = lived(world)
     without_item(world, 2)
     assert deliver(world, "billing", records) == []
-    (message,) = parked(world, "BillingParkedQueue")
+    (message,) = parked(world, "ParkedQueue")
     assert "1 items where 2 should be" in message["reason"]
     assert message["record"]["dynamodb"]["NewImage"]["pk"] == {"S": "ORDER#1001"}
     assert billed(world) == {id_: amount for id_, amount in ALL.items() if not id_.startswith("1001")}
@@ -249,7 +249,7 @@ def test_a_rejected_item_is_parked_with_the_reason_and_the_rest_of_its_order_is_
     )
     change(world, "1001", "paid", "cancelled")
     world.drain()
-    (message,) = parked(world, "BillingParkedQueue")
+    (message,) = parked(world, "ParkedQueue")
     assert message["reason"].startswith("1001:1:refund: data.refers_to")
     assert billed(world)["1001:2:refund"] == "-2.50"
     assert "1001:1:refund" not in billed(world)
@@ -269,7 +269,7 @@ def test_a_refund_that_is_billed_before_its_sale_is_held_and_posted_with_it(worl
     change(world, "1001", "paid", "cancelled")
     records = changes(world)
     assert deliver(world, "billing", records[-1:]) == []
-    assert (billed(world), parked(world, "BillingParkedQueue")) == ({}, [])
+    assert (billed(world), parked(world, "ParkedQueue")) == ({}, [])
     assert deliver(world, "billing", records) == []
     assert billed(world) == {"1001:1": "10.00", "1001:1:refund": "-10.00"}
 
@@ -296,7 +296,7 @@ def test_an_item_that_conflicts_with_a_billed_one_parks_the_order(world: World) 
     )
     assert deliver(world, "billing", records) == []
     assert billed(world) == {"1001:1": "10.00"}
-    (message,) = parked(world, "BillingParkedQueue")
+    (message,) = parked(world, "ParkedQueue")
     assert "recorded before with other content" in message["reason"]
 
 
@@ -318,7 +318,7 @@ def test_only_changes_of_orders_are_billed_even_if_a_filter_lets_others_through(
 ) -> None:
     records = [{**one, **change_} for one in lived(world)]
     assert deliver(world, "billing", records) == []
-    assert (ledger(world), parked(world, "BillingParkedQueue")) == ([], [])
+    assert (ledger(world), parked(world, "ParkedQueue")) == ([], [])
     assert all(number(one) < number(other) for one, other in pairwise(records))
 
 
@@ -355,7 +355,8 @@ def park(world: World, order: str) -> None:
     )["Item"]
     record = {"eventName": "MODIFY", "dynamodb": {"Keys": {}, "NewImage": raw}}
     world.stack.engine.sqs().send_message(
-        QueueUrl=world.stack.ref("BillingParkedQueue"), MessageBody=json.dumps({"reason": "by hand", "record": record})
+        QueueUrl=world.stack.ref("ParkedQueue"),
+        MessageBody=json.dumps({"by": "billing", "reason": "by hand", "record": record}),
     )
 
 
@@ -398,7 +399,7 @@ def test_all_lost_changes_of_orders_are_found_and_billed(world: World) -> None:
     assert find_changes(world.stack.dynamodb, table, start - timedelta(days=1), start) == []
     lost = find_changes(world.stack.dynamodb, table, start, start + timedelta(days=1))
     assert bill(lost, give) == len(lost) == 5
-    assert (billed(world), parked(world, "BillingParkedQueue")) == (OWED, [])
+    assert (billed(world), parked(world, "ParkedQueue")) == (OWED, [])
     world.drain()
     assert bill(lost, give) == 5
     assert billed(world) == OWED

@@ -119,9 +119,9 @@ def test_the_operator_logs_what_was_repaired_and_what_was_unparked(world: World,
     written(logs)
     assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 1
     assert said(written(logs), "rebuilt")["repaired"] == 1
-    queues = world.stack.invoke("repair", {"action": "unpark"})
-    assert set(queues) == {"snapshots", "counters"}
-    assert said(written(logs), "unparked")["queues"] == queues
+    unparked = world.stack.invoke("repair", {"action": "unpark"})
+    assert set(unparked) == {"snapshots", "counters"}
+    assert said(written(logs), "unparked")["functions"] == unparked
 
 
 def test_the_watch_logs_what_it_found(world: World, logs: StringIO) -> None:

@@ -11,9 +11,7 @@ from quarterhour.aws.queues import depth_request
 from tests.support.system import World, faulty, opened
 
 QUEUES = {
-    "counters-parked": "CountersParkedQueue",
-    "snapshots-parked": "SnapshotsParkedQueue",
-    "billing-parked": "BillingParkedQueue",
+    "records-parked": "ParkedQueue",
     "dead-letters": "DeadLetterQueue",
 }
 
@@ -56,7 +54,7 @@ def test_the_delay_counts_from_the_oldest_quarter_hour_that_could_be_sealed(worl
 
 def test_a_queue_that_cannot_be_read_is_an_error_and_not_empty() -> None:
     with faulty() as (world, _):
-        world.stack.engine.sqs().delete_queue(QueueUrl=world.stack.ref("BillingParkedQueue"))
+        world.stack.engine.sqs().delete_queue(QueueUrl=world.stack.ref("ParkedQueue"))
         response = world.get("/operations")
         assert (response.status, "queues" in response.json()) == (500, False)
 

@@ -242,7 +242,7 @@ def park(world: World, *records: dict[str, Any]) -> None:
         image = record["dynamodb"]["NewImage"]
         image["schema"] = {"S": "of a later version"}
     assert deliver(world, "counters", list(records)) == []
-    sqs, queue = world.stack.engine.sqs(), world.stack.ref("CountersParkedQueue")
+    sqs, queue = world.stack.engine.sqs(), world.stack.ref("ParkedQueue")
     answer: Any = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)
     for message in answer["Messages"]:
         sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
@@ -280,7 +280,7 @@ def test_a_parked_record_repairs_no_other_day(world: World) -> None:
     assert counter(world, "latest")["gross"] == "5.00"
 
 
-def visible(world: World, queue: str = "CountersParkedQueue") -> int:
+def visible(world: World, queue: str = "ParkedQueue") -> int:
     """Count the messages that can be received from a queue now, and leave them so."""
     sqs, url = world.stack.engine.sqs(), world.stack.ref(queue)
     answer: Any = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)

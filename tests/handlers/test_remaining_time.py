@@ -1,6 +1,7 @@
 """What each function passes on of an invocation: its remaining time less a reserve, its id, what it was sent."""
 
 import json
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -96,6 +97,7 @@ def test_a_rebuild_begins_no_day_in_the_last_450_seconds(monkeypatch: pytest.Mon
 
 
 def test_no_parked_record_is_applied_in_the_last_120_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RebuildService, "unparker", lambda _: lambda _record: True)
     invocation = Invocation(monkeypatch, "repair", Parking, "replay")
     _, in_time = invocation.run({"action": "unpark"})
     for milliseconds, expected in ((120_001, True), (120_000, False), (1, False)):
@@ -103,9 +105,9 @@ def test_no_parked_record_is_applied_in_the_last_120_seconds(monkeypatch: pytest
         assert in_time() is expected
 
 
-def test_the_repair_answers_with_the_queue_that_each_result_is_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    def replay(queue: Parking, _apply: object, _in_time: object) -> Unparked:
-        return Unparked(1, 0) if "Snapshots" in queue._queue_url else Unparked(0, 2)
+def test_the_repair_answers_with_the_function_that_each_result_is_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def replay(_: Parking, appliers: Mapping[str, object], _in_time: object) -> dict[str, Unparked]:
+        return {by: Unparked(1, 0) if by == "snapshots" else Unparked(0, 2) for by in appliers}
 
     monkeypatch.setattr(Parking, "replay", replay)
     monkeypatch.setattr(RebuildService, "unparker", lambda _: lambda _record: True)

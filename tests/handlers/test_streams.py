@@ -109,7 +109,7 @@ def test_a_record_that_can_never_be_counted_is_parked_with_its_content_and_the_r
     future = {**records[1], "dynamodb": {**records[1]["dynamodb"], "SequenceNumber": "1"}}
     future["dynamodb"]["NewImage"] = {**records[1]["dynamodb"]["NewImage"], "schema": {"S": "9"}}
     assert deliver(world, "counters", [future, *records]) == []
-    (message,) = parked(world, "CountersParkedQueue")
+    (message,) = parked(world, "ParkedQueue")
     assert "the schema 9 is unknown" in message["reason"]
     assert message["record"]["dynamodb"]["NewImage"] == future["dynamodb"]["NewImage"]
     assert_all_counted(world)
@@ -123,7 +123,7 @@ def test_a_foreign_item_that_no_message_can_hold_is_parked_by_its_keys_and_stays
     world.clock.advance(timedelta(days=1))
     world.report()
     assert world.stack.invoke("repair", {"action": "unpark"})["counters"] == {"applied": 0, "kept": 1}
-    (message,) = parked(world, "CountersParkedQueue")
+    (message,) = parked(world, "ParkedQueue")
     assert message["record"]["dynamodb"]["Keys"] == records[2]["dynamodb"]["Keys"]
     assert "NewImage" not in message["record"]["dynamodb"]
 
@@ -154,7 +154,7 @@ def test_only_first_writes_of_events_are_counted_even_if_a_filter_lets_others_th
     assert [item for item in items(world, "EntityTable") if item["pk"].startswith("ACCOUNT")] == []
     assert deliver(world, "counters", [*others, *records]) == []
     assert_all_counted(world)
-    assert parked(world, "CountersParkedQueue") == []
+    assert parked(world, "ParkedQueue") == []
 
 
 def test_counters_agree_with_the_ledger_after_many_events(sharded: World) -> None:
@@ -261,7 +261,7 @@ def test_a_record_that_is_no_state_is_parked_with_its_content_and_the_rest_is_wr
     image = {name: value for name, value in records[3]["dynamodb"]["NewImage"].items() if name != "last_updated"}
     bad = {**records[3], "dynamodb": {**records[3]["dynamodb"], "SequenceNumber": "1", "NewImage": image}}
     assert deliver(world, "snapshots", [bad, *records]) == []
-    (message,) = parked(world, "SnapshotsParkedQueue")
+    (message,) = parked(world, "ParkedQueue")
     assert "last_updated" in message["reason"]
     assert message["record"]["dynamodb"]["NewImage"] == image
     assert kept(world) == {**ALL_KEPT, "1h#2026-10-23T01:00:00Z": "3"}, "kept as if its windows were left"

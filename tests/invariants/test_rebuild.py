@@ -154,7 +154,7 @@ def test_only_the_parked_record_is_left_out_and_unpark_applies_it(place: Trial) 
     place.clock.advance(timedelta(minutes=15) + GRACE)
     place.report()
     schema_of(message)["S"] = str(SCHEMA)
-    place.sqs.send_message(QueueUrl=place.stack.ref("CountersParkedQueue"), MessageBody=json.dumps(message))
+    place.sqs.send_message(QueueUrl=place.stack.ref("ParkedQueue"), MessageBody=json.dumps(message))
     assert place.invoke("repair", {"action": "unpark"})["counters"]["applied"] == 1
     place.drain()
     place.check()
@@ -162,7 +162,7 @@ def test_only_the_parked_record_is_left_out_and_unpark_applies_it(place: Trial) 
 
 def parked(place: Trial) -> list[dict[str, Any]]:
     """Return the messages of parked ledger records, and leave them there."""
-    url = place.stack.ref("CountersParkedQueue")
+    url = place.stack.ref("ParkedQueue")
     answer = place.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
     return [json.loads(message["Body"]) for message in answer.get("Messages", [])]
 

@@ -257,11 +257,11 @@ class World:
         ]
         return self.run("snapshots", {"Records": records})
 
-    def park(self, queue: str, image: Properties, name: str = "INSERT") -> None:
-        """Put the image of a new item, or of a changed one (``MODIFY``), into a queue of parked records."""
+    def park(self, by: str, image: Properties, name: str = "INSERT") -> None:
+        """Put the image of a new item, or of a changed one (``MODIFY``), into the queue of parked records."""
         record = {"eventName": name, "dynamodb": {"SequenceNumber": "7", "NewImage": image, "Keys": image}}
-        message = json.dumps({"reason": "not understood", "record": record})
-        self._client("sqs").send_message(QueueUrl=self.names[queue], MessageBody=message)
+        message = json.dumps({"by": by, "reason": "not understood", "record": record})
+        self._client("sqs").send_message(QueueUrl=self.names["ParkedQueue"], MessageBody=message)
 
     def deploy_schedule(self) -> None:
         """Make the reports' schedule as a deployment does, in place of an existing one."""

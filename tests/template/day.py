@@ -164,16 +164,16 @@ def live_with_events(world: World) -> None:
 
     # Parked by a version that could not read them; this one can.
     forget_counters(world)
-    world.park("CountersParkedQueue", next(item for item in segments(world) if "customer" in postings_in(item)[0]))
+    world.park("counters", next(item for item in segments(world) if "customer" in postings_in(item)[0]))
     kinds = {item["pk"]["S"].partition("#")[0]: item for item in states}
     for state in kinds.values():
-        world.park("SnapshotsParkedQueue", state)
+        world.park("snapshots", state)
     unparked = world.sample("repair-unpark")
     assert unparked == {"snapshots": {"applied": len(kinds), "kept": 1}, "counters": {"applied": 1, "kept": 1}}, (
         "poison stays"
     )
     assert any(item["sk"]["S"] == "latest" for item in world.items("EntityTable"))
-    world.park("CountersParkedQueue", next(item for item in segments(world) if "customer" in postings_in(item)[0]))
+    world.park("counters", next(item for item in segments(world) if "customer" in postings_in(item)[0]))
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("repair-unpark")
 
@@ -225,7 +225,7 @@ def live_with_orders(world: World) -> None:
         if postings_in(item)[0]["source"] == "orders":
             world.remove("LedgerTable", {name: item[name] for name in ("quarter_hour", "position")})
     world.pass_time(hours=1)
-    world.park("BillingParkedQueue", due[0]["dynamodb"]["NewImage"], "MODIFY")
+    world.park("billing", due[0]["dynamodb"]["NewImage"], "MODIFY")
     assert world.sample("billing-unpark") == {"billing": {"applied": 1, "kept": 1}}, "poison stays"
 
 
@@ -278,7 +278,7 @@ def live_with_intake(world: World) -> None:
     assert world.run("intake", others, milliseconds=1) != ALL_DONE, "without time, events are unavailable"
     assert world.run("intake", others) == ALL_DONE
     corrected = {"verdict": "rejected", "queue": "IntakeQueue", "message": "1", "index": 0, "event": early}
-    world.send("IntakeParkedQueue", {"reason": "its type was not known", "record": corrected})
+    world.send("IntakeParkedQueue", {"by": "intake", "reason": "its type was not known", "record": corrected})
     assert world.sample("intake-unpark") == {"intake": {"applied": 1, "kept": 2}}
     row = "INV-3001,2026-10-22 12:00:00,1.00"
     file = world.upload("inbox/till/october.csv", f"order,at,total\n{row}\n".encode())

@@ -14,9 +14,7 @@ TABLES = {
 STREAMS = {"LedgerTable": "NEW_IMAGE", "EntityTable": "NEW_AND_OLD_IMAGES"}
 FORGETFUL = ["IdentityTable", "EntityTable"]
 QUEUES = [
-    "CountersParkedQueue",
-    "SnapshotsParkedQueue",
-    "BillingParkedQueue",
+    "ParkedQueue",
     "DeadLetterQueue",
     "IntakeQueue",
     "InboxQueue",

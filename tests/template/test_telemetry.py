@@ -110,9 +110,8 @@ def world(template: Template, stack: Stack) -> Iterator[World]:
         world.stream("counters", *recorded)
         states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
         world.leave_windows(states)
-        for queue in stack.of("AWS::SQS::Queue"):
-            if queue.endswith("ParkedQueue"):
-                world.park(queue, {name: {"S": PERSON} for name in ("pk", "sk", "quarter_hour", "customer")})
+        for function in ("counters", "snapshots", "billing"):
+            world.park(function, {name: {"S": PERSON} for name in ("pk", "sk", "quarter_hour", "customer")})
         world.pass_time(hours=3)
         invoked(world, "report", {})
         for action in ("rebuild", "unpark"):

@@ -194,12 +194,12 @@ def filtered(function: str, event: str, *patterns: str) -> Callable[[Properties]
 BAD: dict[str, tuple[Callable[[Properties], object], str]] = {
     "a table renamed": (renamed("LedgerTable"), "LedgerTable is gone"),
     "a bucket renamed": (renamed("ReportBucket"), "ReportBucket is gone"),
-    "a queue renamed": (renamed("CountersParkedQueue"), "CountersParkedQueue is gone"),
+    "a queue renamed": (renamed("ParkedQueue"), "ParkedQueue is gone"),
     "a function on a stream renamed": (renamed("CountersFunction"), "CountersFunctionLedgerStream is gone"),
     "the API renamed": (renamed("HttpApi"), "HttpApi is gone"),
     "a queue of another type": (
-        lambda document: resource(document, "SnapshotsParkedQueue").update(Type="AWS::Logs::LogGroup"),
-        "SnapshotsParkedQueue is no AWS::SQS::Queue any more",
+        lambda document: resource(document, "ParkedQueue").update(Type="AWS::Logs::LogGroup"),
+        "ParkedQueue is no AWS::SQS::Queue any more",
     ),
     "a bucket for one stage alone": (conditional, "ReportBucket stands under another condition"),
     "a table given a name": (
@@ -211,8 +211,8 @@ BAD: dict[str, tuple[Callable[[Properties], object], str]] = {
         "ReportBucket would be replaced: its BucketName changes",
     ),
     "a queue given a name": (
-        given("CountersParkedQueue", QueueName="parked"),
-        "CountersParkedQueue would be replaced: its QueueName changes",
+        given("ParkedQueue", QueueName="parked"),
+        "ParkedQueue would be replaced: its QueueName changes",
     ),
     "a log group given another name": (
         given("FunctionLogGroup", LogGroupName="/ingest"),
@@ -315,8 +315,8 @@ BAD: dict[str, tuple[Callable[[Properties], object], str]] = {
         "SnapshotsFunctionEntityStream would pass over records that it delivers now",
     ),
     "messages kept for less": (
-        given("CountersParkedQueue", MessageRetentionPeriod=3600),
-        "CountersParkedQueue keeps its messages for a shorter time",
+        given("ParkedQueue", MessageRetentionPeriod=3600),
+        "ParkedQueue keeps its messages for a shorter time",
     ),
     "an output dropped": (lambda document: document["Outputs"].pop("ApiUrl"), "ApiUrl is no longer among the outputs"),
     "a parameter dropped": (

@@ -51,11 +51,11 @@ def test_padded_sequence_numbers_compare_like_numbers(one: int, other: int) -> N
 def test_a_record_is_parked_with_its_content_and_the_reason() -> None:
     client: Any = Scripted({})
     bad = record(5, posting_item(amount="1" * 39))
-    Parking(client, "queue-url").park([Poison(bad, "no amount")])
+    Parking(client, "queue-url", "counters").park([Poison(bad, "no amount")])
     ((operation, request),) = client.calls
     assert (operation, request["QueueUrl"]) == ("send_message_batch", "queue-url")
     (entry,) = request["Entries"]
-    assert json.loads(entry["MessageBody"]) == {"reason": "no amount", "record": bad}
+    assert json.loads(entry["MessageBody"]) == {"by": "counters", "reason": "no amount", "record": bad}
 
 
 @pytest.mark.usefixtures("hands")
@@ -64,7 +64,7 @@ def test_records_are_parked_ten_with_a_call_and_never_above_the_bytes_of_a_call(
     small = [Poison(record(number, posting_item()), "bad") for number in range(23)]
     item = {**posting_item(), "text": {"S": "x" * 400_000}}
     large = [Poison(record(number, item), "bad") for number in range(23, 27)]
-    Parking(client, "queue-url").park([*small, *large])
+    Parking(client, "queue-url", "counters").park([*small, *large])
     batches = [[entry["MessageBody"] for entry in request["Entries"]] for _, request in client.calls]
     assert list(map(len, batches)) == [10, 10, 5, 2]
     assert all(sum(len(body.encode()) for body in batch) <= 1 << 20 for batch in batches)
@@ -83,9 +83,9 @@ LARGEST_ITEM = 400_000
 def test_an_item_of_any_size_is_parked_with_its_content(text: str) -> None:
     client: Any = Scripted({})
     bad = record(5, {**posting_item(), "text": {"S": text}})
-    Parking(client, "queue-url").park([Poison(bad, "no amount")])
+    Parking(client, "queue-url", "counters").park([Poison(bad, "no amount")])
     ((_, request),) = client.calls
-    assert json.loads(request["Entries"][0]["MessageBody"]) == {"reason": "no amount", "record": bad}
+    assert json.loads(request["Entries"][0]["MessageBody"]) == {"by": "counters", "reason": "no amount", "record": bad}
 
 
 @pytest.mark.usefixtures("hands")
@@ -96,7 +96,7 @@ def test_an_item_of_any_size_is_parked_with_its_content(text: str) -> None:
 def test_an_item_that_no_message_can_hold_is_parked_by_its_keys(attribute: Any, reason: str) -> None:
     client: Any = Scripted({})
     bad = change_record(5, posting_item(), {**posting_item(), "text": attribute}) | {"eventSourceARN": "the stream"}
-    Parking(client, "queue-url").park([Poison(bad, reason)])
+    Parking(client, "queue-url", "counters").park([Poison(bad, reason)])
     ((_, request),) = client.calls
     body = json.loads(request["Entries"][0]["MessageBody"])
     change = {name: value for name, value in bad["dynamodb"].items() if name not in {"NewImage", "OldImage"}}
@@ -111,7 +111,7 @@ def test_a_long_reason_takes_no_room_from_the_record() -> None:
     client: Any = Scripted({})
     schema = "é" * 100_000
     bad = record(5, {**posting_item(), "schema": {"S": schema}})
-    Parking(client, "queue-url").park([Poison(bad, f"the schema {schema} is not known")])
+    Parking(client, "queue-url", "counters").park([Poison(bad, f"the schema {schema} is not known")])
     ((_, request),) = client.calls
     body = json.loads(request["Entries"][0]["MessageBody"])
     assert body["record"] == bad
@@ -121,7 +121,7 @@ def test_a_long_reason_takes_no_room_from_the_record() -> None:
 @pytest.mark.usefixtures("hands")
 def test_without_poison_nothing_is_sent() -> None:
     client: Any = Scripted({})
-    Parking(client, "queue-url").park([])
+    Parking(client, "queue-url", "counters").park([])
     assert client.calls == []
 
 
@@ -129,7 +129,9 @@ def test_without_poison_nothing_is_sent() -> None:
 def test_only_the_records_that_a_batch_did_not_take_are_sent_again() -> None:
     failed = {"Failed": [{"Id": "1", "SenderFault": False, "Code": "InternalError"}]}
     client: Any = Scripted(failed, failed, {"Successful": []})
-    Parking(client, "queue-url").park([Poison(record(number, posting_item()), "bad") for number in range(3)])
+    Parking(client, "queue-url", "counters").park(
+        [Poison(record(number, posting_item()), "bad") for number in range(3)]
+    )
     sent = [
         [json.loads(entry["MessageBody"])["record"]["dynamodb"]["SequenceNumber"] for entry in request["Entries"]]
         for _, request in client.calls
@@ -141,29 +143,32 @@ def test_only_the_records_that_a_batch_did_not_take_are_sent_again() -> None:
 def test_records_that_no_batch_takes_are_not_skipped() -> None:
     client: Any = Scripted({"Failed": [{"Id": "0", "SenderFault": True, "Code": "InvalidMessageContents"}]})
     with pytest.raises(UnavailableError, match="InvalidMessageContents"):
-        Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
+        Parking(client, "queue-url", "counters").park([Poison(record(5, posting_item()), "bad")])
 
 
 @pytest.mark.usefixtures("hands")
 def test_a_record_that_cannot_be_parked_is_not_skipped() -> None:
     client: Any = Scripted(service_error("ServiceUnavailable", 503))
     with pytest.raises(UnavailableError):
-        Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
+        Parking(client, "queue-url", "counters").park([Poison(record(5, posting_item()), "bad")])
 
 
 @pytest.mark.usefixtures("hands")
 def test_parking_is_retried() -> None:
     client: Any = Scripted(service_error("ThrottlingException"), {})
-    Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
+    Parking(client, "queue-url", "counters").park([Poison(record(5, posting_item()), "bad")])
     assert len(client.calls) == 2
 
 
 def test_records_beyond_the_time_limit_stay_parked_and_are_counted() -> None:
-    messages = [{"Body": json.dumps({"record": number}), "ReceiptHandle": f"handle {number}"} for number in range(3)]
+    messages = [
+        {"Body": json.dumps({"by": "counters", "record": number}), "ReceiptHandle": f"handle {number}"}
+        for number in range(3)
+    ]
     client: Any = Scripted({"Messages": messages}, {})
     time_left = iter([True, True, False, False, False])
-    done = Parking(client, "queue-url").replay(lambda _: True, lambda: next(time_left))
-    assert done.as_dict() == {"applied": 1, "kept": 2}
+    done = Parking(client, "queue-url", "counters").replay({"counters": lambda _: True}, lambda: next(time_left))
+    assert done["counters"].as_dict() == {"applied": 1, "kept": 2}
     assert [request["ReceiptHandle"] for operation, request in client.calls if operation == "delete_message"] == [
         "handle 0"
     ]
@@ -175,12 +180,14 @@ def test_records_beyond_the_time_limit_stay_parked_and_are_counted() -> None:
 )
 def test_a_record_that_cannot_be_made_visible_again_changes_no_result(answer: Any) -> None:
     """The alarm may turn OK for a while; the counts of the run, or the error that ended it, must not be lost."""
-    messages = [{"Body": json.dumps({"record": 1}), "ReceiptHandle": "handle 1"}]
+    messages = [{"Body": json.dumps({"by": "counters", "record": 1}), "ReceiptHandle": "handle 1"}]
     client: Any = Scripted({"Messages": messages}, {"Messages": []}, answer)
-    assert Parking(client, "queue-url").replay(lambda _: False, lambda: True).as_dict() == {"applied": 0, "kept": 1}
+    done = Parking(client, "queue-url", "counters").replay({"counters": lambda _: False}, lambda: True)
+    assert done["counters"].as_dict() == {"applied": 0, "kept": 1}
 
     def fail(_: object) -> bool:
         raise LookupError("the cause")
 
+    failing: Any = Scripted({"Messages": messages}, answer)
     with pytest.raises(LookupError, match="the cause"):
-        Parking(Scripted({"Messages": messages}, answer), "queue-url").replay(fail, lambda: True)  # type: ignore[arg-type]
+        Parking(failing, "queue-url", "counters").replay({"counters": fail}, lambda: True)

@@ -10,9 +10,7 @@ import { Conflict, Dialog, Pending, Person, Status, Time, useConflict, useLoaded
 import { Held } from "./held.js";
 
 const QUEUES = {
-  "counters-parked": "records of the ledger that this version cannot count",
-  "snapshots-parked": "states that cannot be kept as snapshots",
-  "billing-parked": "orders that the ledger can never accept as they are",
+  "records-parked": "what cannot be counted, kept as a snapshot or billed",
   "dead-letters": "records of a stream that were given up, and report runs",
   "intake-parked": "events of the queue or the bus that were refused",
   "intake-dead-letters": "messages of the queue or the bus that were given up, and are not recorded",

@@ -1,10 +1,14 @@
-"""The parking queue, which holds records that can never be applied, with their content if it fits."""
+"""The parking queues, which hold records that can never be applied, with their content if it fits.
+
+The functions of the streams share one: each message says which of them parked it.
+"""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from botocore.exceptions import ClientError
 
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
         SendMessageBatchRequestTypeDef,
     )
 
+    from quarterhour.aws.resources import Resources
+
 _MAX_MESSAGES: Final = 10
 _MAX_BYTES: Final = 1 << 20
 """The most bytes of a message, and of all messages of a call."""
@@ -44,11 +50,20 @@ class Unparked:
 
 
 class Parking:
-    """The parking queue. Lambda's own failure destinations hold only the positions of records, not their content."""
+    """A parking queue. Lambda's own failure destinations hold only the positions of records, not their content.
 
-    def __init__(self, client: "SQSClient", queue_url: str) -> None:
+    ``by``: the function that parks records there.
+    """
+
+    def __init__(self, client: "SQSClient", queue_url: str, by: str) -> None:
         self._client = client
         self._queue_url = queue_url
+        self._by = by
+
+    @classmethod
+    def of(cls, resources: "Resources", by: str) -> Self:
+        """Return the parking queue of a function."""
+        return cls(resources.sqs, resources.env.text("PARKED_QUEUE_URL"), by)
 
     def park(self, poison: Iterable[Poison]) -> None:
         """Send each record with the reason why it cannot be applied.
@@ -56,7 +71,7 @@ class Parking:
         Raises ``UnavailableError`` unless all are sent. Then the batch is delivered again, so none is skipped.
         """
         parked = list(poison)
-        self.send(map(_body, parked))
+        self.send(_body(one, self._by) for one in parked)
         for one in parked:
             # The reason may quote the content, so neither is logged.
             logger.error("record parked", sequence=one.record["dynamodb"].get("SequenceNumber"))
@@ -82,28 +97,32 @@ class Parking:
 
     def replay(
         self,
-        apply: Callable[[Record], bool],
+        appliers: Mapping[str, Callable[[Record], bool]],
         in_time: Callable[[], bool],
         parse: Callable[[str], Any] = json.loads,
-    ) -> Unparked:
-        """Apply each parked record once, delete those that ``apply`` accepts, and return both numbers.
+    ) -> dict[str, Unparked]:
+        """Apply each parked record once, delete those that are accepted, and return both numbers by function.
 
-        A record that stays is hidden until the run ends, so that the run does not receive it again. Then it becomes
+        ``appliers``: what applies the records that a function has parked, by its name. Those of other functions stay. A
+        record that stays is hidden until the run ends, so that the run does not receive it again. Then it becomes
         visible at once, because the alarm on the queue must not turn OK while the queue holds it.
         """
-        applied = 0
+        applied, received = Counter[str](), Counter[str]()
         hidden: dict[str, None] = {}
         try:
             while in_time() and (messages := self._receive()):
                 hidden |= {message["ReceiptHandle"]: None for message in messages}
                 for message in messages:
-                    if in_time() and apply(parse(message["Body"])["record"]):
+                    parked = parse(message["Body"])
+                    by = parked.get("by", "")
+                    received[by] += 1
+                    if by in appliers and in_time() and appliers[by](parked["record"]):
                         self._delete(message["ReceiptHandle"])
                         del hidden[message["ReceiptHandle"]]
-                        applied += 1
+                        applied[by] += 1
         finally:
             self._make_visible(list(hidden))  # never raises: it must not replace the error that ends the run
-        return Unparked(applied, len(hidden))
+        return {by: Unparked(applied[by], received[by] - applied[by]) for by in appliers}
 
     def _receive(self) -> Sequence["MessageTypeDef"]:
         receive = partial(self._client.receive_message, QueueUrl=self._queue_url, MaxNumberOfMessages=_MAX_MESSAGES)
@@ -135,7 +154,7 @@ def park_request(queue_url: str, bodies: Mapping[str, str]) -> "SendMessageBatch
     return {"QueueUrl": queue_url, "Entries": entries}
 
 
-def _body(poison: Poison) -> str:
+def _body(poison: Poison, by: str) -> str:
     """Return the body of a record's message: ASCII, so that each character is a byte that SQS accepts.
 
     A reason can quote content, so it is cut: it must not take the room of the record. An item of up to 400 KB can have
@@ -143,12 +162,12 @@ def _body(poison: Poison) -> str:
     item is.
     """
     record, reason = poison.record, poison.reason[:_LONGEST_REASON]
-    body = json.dumps({"reason": reason, "record": record}, default=str)
+    body = json.dumps({"by": by, "reason": reason, "record": record}, default=str)
     if len(body) <= _MAX_BYTES:
         return body
     change = {name: value for name, value in record["dynamodb"].items() if name not in _IMAGES}
     why = f"{reason}; the item is too large for this message, read it in the table by its keys"
-    return json.dumps({"reason": why, "record": {**record, "dynamodb": change}}, default=str)
+    return json.dumps({"by": by, "reason": why, "record": {**record, "dynamodb": change}}, default=str)
 
 
 def _batches(bodies: Iterable[str]) -> Iterator[list[str]]:

@@ -10,6 +10,8 @@ from quarterhour.ledger.recording.outcomes import Outcome, Verdict
 from quarterhour.model import exact_json
 from quarterhour.model.errors import FieldProblem, in_words
 
+BY: Final = "intake"
+"""The name under which events are parked."""
 PARKED: Final = frozenset({Verdict.REJECTED, Verdict.CONFLICT})
 """The verdicts of events that can never be recorded as they are."""
 
@@ -60,7 +62,7 @@ def parked_body(sent: SentEvent, outcome: Outcome, queue: str) -> str:
     except ValueError:
         content = json.dumps(json.dumps(sent.content, default=str))
     known = {"verdict": outcome.verdict.value, "queue": queue, "message": sent.message, "index": sent.index}
-    return f'{{"reason":{json.dumps(reason)},"record":{json.dumps(known)[:-1]},"event":{content}}}}}'
+    return f'{{"by":"{BY}","reason":{json.dumps(reason)},"record":{json.dumps(known)[:-1]},"event":{content}}}}}'
 
 
 def parked_event(record: Mapping[str, Any]) -> Event | Rejection:

@@ -7,7 +7,7 @@ from quarterhour.aws.items import chunks
 from quarterhour.aws.parking import Parking, Unparked
 from quarterhour.aws.streams import Record
 from quarterhour.aws.telemetry import logger
-from quarterhour.intake.messages import PARKED, SentEvent, events_of, parked_body, parked_event
+from quarterhour.intake.messages import BY, PARKED, SentEvent, events_of, parked_body, parked_event
 from quarterhour.ledger.events.event import Event, Rejection
 from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.ledger.recording.metrics import count_outcomes
@@ -77,4 +77,4 @@ class QueueIntake:
             (found,) = record_all(self._recorder, [parked_event(parked)], request_id, seconds)
             return found.verdict not in PARKED | {Verdict.UNAVAILABLE}
 
-        return self._parking.replay(record, lambda: seconds() > 0, exact_json.parse)
+        return self._parking.replay({BY: record}, lambda: seconds() > 0, exact_json.parse)[BY]

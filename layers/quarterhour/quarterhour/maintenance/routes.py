@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 QUEUES: Final = {
-    "counters-parked": "COUNTERS_PARKED_QUEUE_URL",
-    "snapshots-parked": "SNAPSHOTS_PARKED_QUEUE_URL",
-    "billing-parked": "BILLING_PARKED_QUEUE_URL",
+    "records-parked": "PARKED_QUEUE_URL",
     "dead-letters": "DEAD_LETTERS_QUEUE_URL",
 }
 """The variables with the URLs of the queues, by the names of their alarms."""

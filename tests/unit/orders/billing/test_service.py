@@ -1,6 +1,6 @@
 """Billing a batch: what is posted, what is delivered again, and what is parked; without AWS."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -82,7 +82,10 @@ class Lot:
     def park(self, poison: Iterable[Poison]) -> None:
         self.parked += poison
 
-    def replay(self, apply: Callable[[Record], bool], in_time: Callable[[], bool]) -> Unparked:
+    def replay(
+        self, appliers: Mapping[str, Callable[[Record], bool]], in_time: Callable[[], bool]
+    ) -> dict[str, Unparked]:
+        ((by, apply),) = appliers.items()
         applied = kept = 0
         for one in self.waiting:
             self.begun.append(in_time())
@@ -90,7 +93,7 @@ class Lot:
                 applied += 1
             else:
                 kept += 1
-        return Unparked(applied, kept)
+        return {by: Unparked(applied, kept)}
 
 
 class Desk:

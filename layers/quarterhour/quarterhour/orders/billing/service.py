@@ -16,6 +16,8 @@ from quarterhour.model.errors import UnavailableError
 from quarterhour.orders.billing.plan import Bill, batches, bills, events, is_incomplete, refusal
 from quarterhour.orders.store import OrderStore
 
+BY: Final = "billing"
+"""The name under which orders are parked."""
 LINES_AT_ONCE: Final = 500
 """The most lines of orders that are posted together."""
 
@@ -68,7 +70,7 @@ class Biller:
             unposted, rejected = self._post(due, request_id, until)
             return not (unposted or rejected)
 
-        return self._parking.replay(post, lambda: clock.now() < until)
+        return self._parking.replay({BY: post}, lambda: clock.now() < until)[BY]
 
     def _post(self, due: Sequence[Bill], request_id: str, until: datetime) -> tuple[list[Bill], list[Poison]]:
         """Post bills; return those that must be posted again, and those that the ledger rejects."""
