@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from quarterhour.model import fields, money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
-from quarterhour.registry.agencies.agency import COUNTRY, SCHEMES, country_of
+from quarterhour.registry.agencies.agency import COUNTRY, SCHEMES, STANDARD, country_of
 from quarterhour_tools.accounting.document import TaxedBase
 from quarterhour_tools.errors import ToolError
 
@@ -22,16 +22,26 @@ ACCOUNTS: Final = (PAYMENTS, OPENING, PROCEEDS)
 """The names in the table ``accounts``."""
 PLACE: Final = "{agency}"
 """What the agency replaces in a pattern of accounts."""
+_ENTRIES: Final = frozenset({"currency", "accounts", "receivable", "payable", "revenue", "payment", "datev", "xero"})
+_OF_ACCOUNTS: Final = frozenset({"percent", "account", "vat_account", "vat_code", "automatic", "rows"})
+_NET: Final = "net"
+_ROWS: Final = ("gross", _NET)
+_DATES: Final = {"dd/mm/yyyy": "%d/%m/%Y", "mm/dd/yyyy": "%m/%d/%Y", "yyyy-mm-dd": "%Y-%m-%d"}
+"""The forms of dates that Xero's organisations have, as of ``strftime``."""
 _FISCAL_YEAR: Final = "the first day of the fiscal year as MM-DD, such as 01-01"
 _DAY: Final = re.compile(r"(\d{2})-(\d{2})", re.ASCII)
 _COMMON_YEAR: Final = 2001
 
 
 class AccountForm(NamedTuple):
-    """The accounts that an accounting system has: their pattern, and what to expect in words."""
+    """The accounts that an accounting system has: their pattern, and what to expect in words.
+
+    ``has_parties``: whether they have to be named for the agencies, too.
+    """
 
     pattern: re.Pattern[str]
     expected: str
+    has_parties: bool = True
 
     def read(self, value: object) -> str | None:
         """Return an account; ``None`` if the value is none."""
@@ -62,23 +72,43 @@ class PartyAccounts:
         return None if self.pattern is None else self.pattern.replace(PLACE, agency)
 
 
-class RevenueAccount(NamedTuple):
-    """The accounts and the VAT code of a kind of revenue; ``percent`` and ``country`` are ``None`` for any.
+class TaxedAccount(NamedTuple):
+    """An account for amounts with VAT, the account of that VAT, and the form in which DATEV takes both.
 
-    ``key``: of the map's entry.
+    ``key``: of the map's entry. ``is_automatic``: whether DATEV takes the VAT out of amounts on the account by itself;
+    ``None`` if the map does not say. ``is_gross``: whether an automatic account gets amounts with their VAT.
     """
 
     key: str
+    account: str
+    vat_account: str | None = None
+    vat_code: str = ""
+    is_automatic: bool | None = None
+    is_gross: bool = True
+
+
+class RevenueAccount(NamedTuple):
+    """The accounts of a kind of revenue; ``percent`` and ``country`` are ``None`` for any."""
+
     scheme: str
     percent: Decimal | None
     country: str | None
-    account: str
-    vat_account: str | None
-    vat_code: str
+    accounts: TaxedAccount
 
     def fits(self, row: TaxedBase, country: str | None) -> bool:
         """Return whether a row of tax of a customer in a country is of this kind."""
         return self.scheme == row.scheme and self.percent in {None, row.percent} and self.country in {None, country}
+
+
+class PaymentAccount(NamedTuple):
+    """The accounts of what stands in place of money; ``percent``: of the VAT that it corrects, ``None`` for any.
+
+    With a ``vat_account``, the VAT of what it clears is corrected.
+    """
+
+    kind: str
+    percent: Decimal | None
+    accounts: TaxedAccount
 
 
 class DatevSettings(NamedTuple):
@@ -90,6 +120,13 @@ class DatevSettings(NamedTuple):
     account_length: int
 
 
+class XeroSettings(NamedTuple):
+    """The name of Xero's tax rate for lines without tax, and the form of the organisation's dates for ``strftime``."""
+
+    no_tax: str
+    dates: str
+
+
 @dataclass(frozen=True, slots=True)
 class AccountMap:
     """A ledger's accounts. What the map leaves out is ``None``; ``accounts``: by the names in ``ACCOUNTS``."""
@@ -99,14 +136,26 @@ class AccountMap:
     receivable: PartyAccounts
     payable: PartyAccounts
     revenue: tuple[RevenueAccount, ...]
+    payment: tuple[PaymentAccount, ...]
     datev: DatevSettings | None
-    no_tax: str | None
+    xero: XeroSettings | None
     form: AccountForm
 
-    def revenue_of(self, row: TaxedBase, country: str | None) -> RevenueAccount | None:
-        """Return the kind of revenue of a row: that with its country and percentage first; ``None`` without one."""
+    def revenue_of(self, row: TaxedBase, country: str | None) -> TaxedAccount | None:
+        """Return the accounts of a row: those with its country and percentage first; ``None`` without any."""
         fitting = [one for one in self.revenue if one.fits(row, country)]
-        return max(fitting, key=lambda one: (one.country is not None, one.percent is not None), default=None)
+        found = max(fitting, key=lambda one: (one.country is not None, one.percent is not None), default=None)
+        return found and found.accounts
+
+    def payment_of(self, kind: str, percent: Decimal | None = None) -> TaxedAccount | None:
+        """Return the accounts of a kind of payment: those with a percentage first; ``None`` without any."""
+        fitting = [one for one in self.payment if one.kind == kind and one.percent in {None, percent}]
+        found = max(fitting, key=lambda one: one.percent is not None, default=None)
+        return found and found.accounts
+
+    def corrects_vat(self, kind: str) -> bool:
+        """Return whether a kind of payment corrects the VAT of what it clears."""
+        return any(one.kind == kind and one.accounts.vat_account for one in self.payment)
 
 
 def read_account_map(text: str, form: AccountForm) -> AccountMap:
@@ -115,7 +164,7 @@ def read_account_map(text: str, form: AccountForm) -> AccountMap:
         top = Fields(tomllib.loads(text, parse_float=Decimal))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise MapProblemsError([FieldProblem("map", f"is not TOML: {error}", "TOML")]) from None
-    top.report_unknown(frozenset({"currency", "accounts", "receivable", "payable", "revenue", "datev", "xero"}))
+    top.report_unknown(_ENTRIES)
     currency = top.value("currency", fields.CURRENCY, fields.currency)
     accounts = _table(top, "accounts") or Fields({}, "accounts.", top.problems)
     accounts.report_unknown(frozenset(ACCOUNTS))
@@ -126,8 +175,9 @@ def read_account_map(text: str, form: AccountForm) -> AccountMap:
         receivable=_party_accounts(top, "receivable", form),
         payable=_party_accounts(top, "payable", form),
         revenue=tuple(_revenue_accounts(top, form)),
+        payment=tuple(_payment_accounts(top, form)),
         datev=None if datev is None else _datev(datev),
-        no_tax=None if xero is None else _no_tax(xero),
+        xero=None if xero is None else _xero(xero),
         form=form,
     )
     if top.problems:
@@ -162,29 +212,69 @@ def _pattern(form: AccountForm) -> Callable[[object], str | None]:
 
 
 def _revenue_accounts(top: Fields, form: AccountForm) -> Iterator[RevenueAccount]:
-    tables = top.value("revenue", "at least one [[revenue]]", lambda value: value if isinstance(value, list) else None)
+    entries = top.value("revenue", "at least one [[revenue]]", _as_list) or []
     seen: dict[tuple[Any, ...], str] = {}
-    for number, content in enumerate(tables or (), 1):
-        key = f"revenue[{number}]"
-        if not isinstance(content, dict):
-            top.problem(key, "is no table", "[[revenue]]")
-            continue
-        table = Fields(content, f"{key}.", top.problems)
-        table.report_unknown(frozenset({"scheme", "percent", "country", "account", "vat_account", "vat_code"}))
-        one = RevenueAccount(
-            key,
-            table.value("scheme", f"one of {', '.join(SCHEMES)}", _one_of_schemes) or "",
-            table.value("percent", fields.PERCENT, _percent, optional=True),
-            table.value("country", COUNTRY, country_of, optional=True),
-            table.value("account", form.expected, form.read) or "",
-            table.value("vat_account", form.expected, form.read, optional=True),
-            table.value("vat_code", fields.TEXT, _code, optional=True) or "",
-        )
-        what = (one.scheme, one.percent, one.country)
-        if what in seen:
-            top.problem(key, f"has the scheme, percentage and country of {seen[what]}", "one entry for each")
-        seen[what] = key
+    for key, table in _tables(top, "revenue", entries):
+        table.report_unknown(_OF_ACCOUNTS | {"scheme", "country"})
+        scheme = table.value("scheme", f"one of {', '.join(SCHEMES)}", _one_of_schemes) or ""
+        country = table.value("country", COUNTRY, country_of, optional=True)
+        percent, accounts = _taxed_account(table, key, form, needs_percent=scheme == STANDARD)
+        one = RevenueAccount(scheme, percent, country, accounts)
+        _once(top, seen, key, one[:-1], "the scheme, percentage and country")
         yield one
+
+
+def _payment_accounts(top: Fields, form: AccountForm) -> Iterator[PaymentAccount]:
+    entries = top.value("payment", "a [[payment]] for each kind", _as_list, optional=True) or []
+    seen: dict[tuple[Any, ...], str] = {}
+    for key, table in _tables(top, "payment", entries):
+        table.report_unknown(_OF_ACCOUNTS | {"kind"})
+        kind = table.value("kind", fields.KIND, fields.kind) or ""
+        percent, accounts = _taxed_account(table, key, form, needs_percent=True)
+        one = PaymentAccount(kind, percent, accounts)
+        _once(top, seen, key, one[:-1], "the kind and percentage")
+        yield one
+
+
+def _tables(top: Fields, name: str, entries: list[Any]) -> Iterator[tuple[str, Fields]]:
+    """Yield the tables of a list, whose problems are the map's, with their keys."""
+    for number, content in enumerate(entries, 1):
+        key = f"{name}[{number}]"
+        if isinstance(content, dict):
+            yield key, Fields(content, f"{key}.", top.problems)
+        else:
+            top.problem(key, "is no table", f"[[{name}]]")
+
+
+def _taxed_account(
+    table: Fields, key: str, form: AccountForm, *, needs_percent: bool
+) -> tuple[Decimal | None, TaxedAccount]:
+    """Return the percentage of an entry, and its accounts; an automatic account is of one percentage."""
+    percent = table.value("percent", fields.PERCENT, _percent, optional=True)
+    rows = table.value("rows", " or ".join(_ROWS), lambda value: value if value in _ROWS else None, optional=True)
+    found = TaxedAccount(
+        key,
+        table.value("account", form.expected, form.read) or "",
+        table.value("vat_account", form.expected, form.read, optional=True),
+        table.value("vat_code", fields.TEXT, _code, optional=True) or "",
+        table.value("automatic", "true or false", lambda one: one if isinstance(one, bool) else None, optional=True),
+        rows != _NET,
+    )
+    if found.is_automatic and found.vat_code:
+        table.problem("vat_code", "is given, though the account is automatic", "no tax key, which DATEV refuses there")
+    if found.is_automatic and found.is_gross and found.vat_account and needs_percent and percent is None:
+        table.problem("percent", "is missing", "the percentage that DATEV takes out of amounts on this account")
+    return percent, found
+
+
+def _once(top: Fields, seen: dict[tuple[Any, ...], str], key: str, what: tuple[Any, ...], named: str) -> None:
+    if what in seen:
+        top.problem(key, f"has {named} of {seen[what]}", "one entry for each")
+    seen[what] = key
+
+
+def _as_list(value: object) -> list[Any] | None:
+    return value if isinstance(value, list) else None
 
 
 def _one_of_schemes(value: object) -> str | None:
@@ -232,6 +322,12 @@ def _month_and_day(value: object) -> tuple[int, int] | None:
     return month, day
 
 
-def _no_tax(table: Fields) -> str:
-    table.report_unknown(frozenset({"no_tax"}))
-    return table.value("no_tax", "the name of Xero's tax rate for lines without tax, such as No VAT", fields.text) or ""
+def _xero(table: Fields) -> XeroSettings:
+    table.report_unknown(frozenset({"no_tax", "dates"}))
+    form = table.value("dates", f"the organisation's: {', '.join(_DATES)}", _one_of_dates) or ""
+    no_tax = "the name of Xero's tax rate for lines without tax, such as No VAT"
+    return XeroSettings(table.value("no_tax", no_tax, fields.text) or "", form)
+
+
+def _one_of_dates(value: object) -> str | None:
+    return _DATES.get(value) if isinstance(value, str) else None

@@ -1,13 +1,13 @@
 """Journal entries as a DATEV file, pure: the format EXTF 700, category 21 (Buchungsstapel), version 13.
 
-A row moves one amount between an agency's account (Konto) and another one (Gegenkonto), so each row balances in itself.
+A row moves one amount between an agency's account (Konto) and another one (Gegenkonto), so each balances in itself.
 
 Each field fits the expression that DATEV publishes for it. A document whose exchange rate or amounts do not fit is
 posted in the ledger's currency, with the figures that it states there.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final, NamedTuple
@@ -17,10 +17,10 @@ from text_unidecode import unidecode
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import shown
-from quarterhour.registry.agencies.agency import REVERSE_CHARGE
 from quarterhour_tools.accounting.account_map import AccountMap, DatevSettings, MapProblemsError
 from quarterhour_tools.accounting.document import StatementDocument
-from quarterhour_tools.accounting.journal_entries import JournalEntry
+from quarterhour_tools.accounting.journal_entries import JournalEntry, Posting, Role
+from quarterhour_tools.accounting.journal_files import JournalFiles
 
 ENCODING: Final = "cp1252"
 _BELEGINFO: Final = 8
@@ -62,6 +62,9 @@ _LONGEST_VAT_ID: Final = 15
 _LONGEST_NAME: Final = 30
 _RATE_DIGITS: Final = 6
 _KEY_DIGITS: Final = 4
+_NO_AUTOMATIC: Final = "40"
+"""The tax key that keeps an automatic account from taking VAT out of an amount (Aufhebung der Automatik)."""
+_DATE: Final = "%d%m%Y"
 _RATE: Final = re.compile(r"[1-9]\d{0,3},\d{2,6}")
 """The exchange rates that DATEV takes: none below 1."""
 _NOT_IN_NUMBERS: Final = re.compile(r"[^A-Za-z0-9_$&%*+/-]")
@@ -69,34 +72,54 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_./ ]")
 
 
 class _Row(NamedTuple):
-    """A posting: ``amount`` debits the agency's account if it is above 0; ``issuer``: it in the issuer's currency.
+    """A row of a posting: ``amount`` debits the agency's account if it is above 0; ``issuer``: it in their currency.
 
-    ``rate``: the exchange rate, for a posting in a foreign currency.
+    ``rate``: the exchange rate, for an amount in a foreign currency. ``key``: the tax key.
     """
 
     entry: JournalEntry
+    posting: Posting
     account: str
     amount: Decimal
     issuer: Decimal | None
-    vat_code: str = ""
-    vat_id: str = ""
+    key: str = ""
     rate: str = ""
     currency: str = ""
 
 
-def datev_journal(entries: Sequence[JournalEntry], accounts: AccountMap, made_at: datetime, name: str) -> bytes:
-    """Return the DATEV file of entries; ``name``: of the stack, at most 30 characters of which are written.
+def datev_files(entries: Sequence[JournalEntry], accounts: AccountMap, made_at: datetime, name: str) -> JournalFiles:
+    """Return the DATEV files of entries, one for each fiscal year; ``name``: of the stack, cut after 30 characters.
 
-    A commission with a VAT code is posted with its tax, which DATEV takes out by the code. Without one, the tax has a
-    row. Raises ``MapProblemsError`` for what the format cannot hold.
+    An amount with VAT is one row with it, if a tax key or an automatic account takes the VAT out. Otherwise the VAT has
+    a row; the key 40 then keeps an automatic account from taking out VAT once more. Documents that the format cannot
+    hold are left out. Raises ``MapProblemsError`` if the map has no settings of DATEV.
     """
-    settings, rows = accounts.datev, list(_rows(entries, accounts.currency))
-    problems = list(_problems(rows, accounts))
-    if problems or settings is None:
-        raise MapProblemsError(problems)
-    days = [entry.document.issued_on for entry in entries]
-    header = _header(settings, accounts.currency, (min(days), max(days)), made_at, name)
-    lines = [";".join(header), ";".join(COLUMNS), *(";".join(_cells(row, accounts.currency)) for row in rows)]
+    settings = accounts.datev
+    if settings is None:
+        expected = "[datev] with consultant, client, fiscal_year and account_length"
+        raise MapProblemsError([FieldProblem("datev", "is missing", expected)])
+    problems: list[FieldProblem] = []
+    left_out: set[str] = set()
+    years: dict[date, list[_Row]] = {}
+    for entry in entries:
+        rows = list(_rows(entry, accounts.currency))
+        if found := list(_problems(entry, rows, accounts.currency, settings)):
+            problems += [one for one in found if one not in problems]
+            left_out.add(entry.document.number)
+            continue
+        for row in rows:
+            years.setdefault(fiscal_year_of(row.posting.day, settings.fiscal_year), []).append(row)
+    files = {
+        "" if year == max(years) else f"-{year.year}": _file(rows, settings, accounts.currency, made_at, name)
+        for year, rows in sorted(years.items())
+    }
+    return JournalFiles(files, problems, frozenset(left_out))
+
+
+def _file(rows: Sequence[_Row], settings: DatevSettings, currency: str, made_at: datetime, name: str) -> bytes:
+    days = [row.posting.day for row in rows]
+    header = _header(settings, currency, (min(days), max(days)), made_at, name)
+    lines = [";".join(header), ";".join(COLUMNS), *(";".join(_cells(row, currency)) for row in rows)]
     return "".join(f"{line}\r\n" for line in lines).encode(ENCODING)
 
 
@@ -106,21 +129,20 @@ def fiscal_year_of(day: date, first: tuple[int, int]) -> date:
     return begins if begins <= day else date(day.year - 1, *first)
 
 
-def _rows(entries: Iterable[JournalEntry], ledger: str) -> Iterator[_Row]:
-    """Yield the postings of entries, each in its document's currency or in the ledger's; none has the amount 0."""
-    for entry in entries:
-        rows = [row for row in _rows_of(entry) if not row.amount.is_zero()]
-        currency, rate = entry.document.account.currency, _rate(entry.document, ledger)
-        if currency == ledger or rate is None:
-            yield from (row._replace(currency=currency) for row in rows)
-            continue
-        written = _comma(round(rate, _RATE_DIGITS))
-        if _RATE.fullmatch(written) and all(map(_fits_abroad, rows)):
-            yield from (row._replace(currency=currency, rate=written) for row in rows)
-            continue
-        for row in rows:
-            if row.issuer:
-                yield row._replace(currency=ledger, amount=row.issuer)
+def _rows(entry: JournalEntry, ledger: str) -> Iterator[_Row]:
+    """Yield the rows of an entry, each in its document's currency or in the ledger's; none has the amount 0."""
+    rows = [row for one in entry.postings for row in _rows_of(entry, one) if not row.amount.is_zero()]
+    currency, rate = entry.document.account.currency, _rate(entry.document, ledger)
+    if currency == ledger or rate is None:
+        yield from (row._replace(currency=currency) for row in rows)
+        return
+    written = _comma(round(rate, _RATE_DIGITS))
+    if _RATE.fullmatch(written) and all(map(_fits_abroad, rows)):
+        yield from (row._replace(currency=currency, rate=written) for row in rows)
+        return
+    for row in rows:
+        if row.issuer:
+            yield row._replace(currency=ledger, amount=row.issuer)
 
 
 def _fits_abroad(row: _Row) -> bool:
@@ -132,62 +154,43 @@ def _fits(amount: Decimal | None) -> bool:
     return amount is not None and money.places(amount.normalize()) <= _DIGITS and abs(amount) < _LARGEST
 
 
-def _rows_of(entry: JournalEntry) -> Iterator[_Row]:
-    for one in entry.revenues:
-        vat_id = entry.document.customer.vat_id or "" if one.accounts.scheme == REVERSE_CHARGE else ""
-        code, vat_account, issuer = one.accounts.vat_code, one.accounts.vat_account, one.issuer
-        if code or vat_account is None:
-            yield _Row(entry, one.accounts.account, one.gross, issuer and issuer.gross, code, vat_id)
-        else:
-            yield _Row(entry, one.accounts.account, one.base, issuer and issuer.base, "", vat_id)
-            yield _Row(entry, vat_account, one.tax, issuer and issuer.tax)
-    for transfer in entry.transfers:
-        yield _Row(entry, transfer.account, transfer.amount, transfer.issuer)
+def _rows_of(entry: JournalEntry, one: Posting) -> Iterator[_Row]:
+    accounts, issuer = one.accounts, one.issuer
+    if not one.tax or accounts.vat_code or (accounts.is_automatic and accounts.is_gross):
+        yield _Row(entry, one, accounts.account, one.gross, issuer and issuer.gross, accounts.vat_code)
+        return
+    key = _NO_AUTOMATIC if accounts.is_automatic else ""
+    yield _Row(entry, one, accounts.account, one.base, issuer and issuer.base, key)
+    yield _Row(entry, one, accounts.vat_account or "", one.tax, issuer and issuer.tax)
 
 
-def _problems(rows: Sequence[_Row], accounts: AccountMap) -> Iterator[FieldProblem]:
-    """Yield what the format cannot hold, each thing once."""
-    settings = accounts.datev
-    if settings is None:
-        expected = "[datev] with consultant, client, fiscal_year and account_length"
-        yield FieldProblem("datev", "is missing", expected)
-    if not rows:
-        yield FieldProblem("period", "has no entries", "at least one, as a DATEV file names its first and last date")
-    elif settings:
-        years = sorted({fiscal_year_of(row.entry.document.issued_on, settings.fiscal_year) for row in rows})
-        if len(years) > 1:
-            expected = "documents issued in one fiscal year; choose a month of issue with --issued"
-            yield FieldProblem("datev.fiscal_year", f"begins twice, on {years[0]} and on {years[1]}", expected)
-    for document in dict.fromkeys(row.entry.document for row in rows):
-        if document.account.currency != accounts.currency and not _rate(document, accounts.currency):
-            problem = f"is {accounts.currency}, and {document.number} is in {document.account.currency}"
-            expected = f"a document with its exchange rate in {accounts.currency} (tax_in); or choose with --currency"
-            yield FieldProblem("currency", problem, expected)
-    yield from _row_problems(rows)
-    if settings:
-        yield from _length_problems(rows, settings.account_length)
-    if codes := sorted({row.vat_code for row in rows if row.vat_code and not _is_tax_key(row.vat_code)}):
-        yield FieldProblem("revenue.vat_code", f"is {', '.join(codes)}", "a tax key of DATEV, 1 to 4 digits")
-
-
-def _row_problems(rows: Iterable[_Row]) -> Iterator[FieldProblem]:
+def _problems(
+    entry: JournalEntry, rows: Sequence[_Row], ledger: str, settings: DatevSettings
+) -> Iterator[FieldProblem]:
+    """Yield what the format cannot hold of an entry."""
+    document = entry.document
+    if document.account.currency != ledger and not _rate(document, ledger):
+        problem = f"is in {document.account.currency}, without its exchange rate in {ledger}"
+        yield FieldProblem(document.number, problem, "tax_in, which a statement has with a base currency")
+    for one in entry.postings:
+        if one.tax and one.accounts.is_automatic is None and not one.accounts.vat_code:
+            expected = "true if DATEV takes the VAT out of amounts on this account, otherwise false"
+            yield FieldProblem(f"{one.accounts.key}.automatic", "is missing", expected)
+        if one.accounts.vat_code and not _is_tax_key(one.accounts.vat_code):
+            problem = f"is {one.accounts.vat_code}"
+            yield FieldProblem(f"{one.accounts.key}.vat_code", problem, "a tax key of DATEV, 1 to 4 digits")
+        if len("".join(one.vat_id.split())) > _LONGEST_VAT_ID:
+            expected = f"at most {_LONGEST_VAT_ID} characters, as DATEV has"
+            yield FieldProblem(document.number, f"has the VAT id {shown(one.vat_id)}", expected)
     for row in rows:
-        number = row.entry.document.number
         if not _fits(row.amount):
             problem = f"has the amount {money.plain(row.amount)} {row.currency}"
-            yield FieldProblem(number, problem, "at most 10 digits and 2 decimals, as DATEV has")
-        if len("".join(row.vat_id.split())) > _LONGEST_VAT_ID:
-            problem = f"has the VAT id {shown(row.vat_id)}"
-            yield FieldProblem(number, problem, f"at most {_LONGEST_VAT_ID} characters, as DATEV has")
-
-
-def _length_problems(rows: Iterable[_Row], length: int) -> Iterator[FieldProblem]:
-    """Yield accounts that are too long: those of parties have one digit more than those of the general ledger."""
-    accounts = dict.fromkeys(account for row in rows for account in (row.entry.account, row.account))
-    for account in accounts:
-        if len(account) > length + 1:
-            problem = f"is {length}, and the account {account} has {len(account)} digits"
-            yield FieldProblem("datev.account_length", problem, "accounts of at most one digit more, as DATEV has")
+            yield FieldProblem(document.number, problem, "at most 10 digits and 2 decimals, as DATEV has")
+        for account in (entry.account, row.account):
+            # Those of parties have one digit more than those of the general ledger.
+            if len(account) > settings.account_length + 1:
+                problem = f"is {settings.account_length}, and the account {account} has {len(account)} digits"
+                yield FieldProblem("datev.account_length", problem, "accounts of at most one digit more, as DATEV has")
 
 
 def _is_tax_key(code: str) -> bool:
@@ -222,21 +225,26 @@ def _header(settings: DatevSettings, currency: str, days: tuple[date, date], mad
 
 
 def _cells(row: _Row, ledger: str) -> list[str]:
-    """Return the cells of a posting."""
-    document = row.entry.document
+    """Return the cells of a row."""
+    document, posting = row.entry.document, row.posting
     own = document.account.currency
+    service = f"{posting.service:{_DATE}}" if posting.service else ""
+    is_charged = posting.role is not Role.PAYMENTS
     filled = {
         "Umsatz (ohne Soll/Haben-Kz)": _amount(row.amount),
         "Soll/Haben-Kennzeichen": _text("S" if row.amount > 0 else "H"),
         "WKZ Umsatz": _text(row.currency),
         "Konto": row.entry.account,
         "Gegenkonto (ohne BU-Schlüssel)": row.account,
-        "BU-Schlüssel": _text(row.vat_code.zfill(_KEY_DIGITS)) if row.vat_code else "",
-        "Belegdatum": f"{document.issued_on:%d%m}",
-        "Belegfeld 1": _text(_NOT_IN_NUMBERS.sub("-", document.number)[:_LONGEST_NUMBER]),
-        "Buchungstext": _text(_cut(_written(row.entry.text), _LONGEST_TEXT)),
-        "EU-Land u. UStID (Bestimmung)": _text("".join(row.vat_id.split())) if row.vat_id else "",
+        "BU-Schlüssel": _text(row.key.zfill(_KEY_DIGITS)) if row.key else "",
+        "Belegdatum": f"{posting.day:%d%m}",
+        "Belegfeld 1": _text(_NOT_IN_NUMBERS.sub("-", posting.number)[:_LONGEST_NUMBER]),
+        "Buchungstext": _text(_cut(_written(posting.text), _LONGEST_TEXT)),
+        "EU-Land u. UStID (Bestimmung)": _text("".join(posting.vat_id.split())) if posting.vat_id else "",
         "Festschreibung": "0",
+        "Leistungsdatum": service,
+        "Datum Zuord. Steuerperiode": f"{document.period.last_day:{_DATE}}" if service else "",
+        "Fälligkeit": f"{document.due_on:{_DATE}}" if is_charged and document.due_on else "",
     }
     if row.rate and row.issuer is not None:
         filled |= {"Kurs": row.rate, "Basis-Umsatz": _amount(row.issuer), "WKZ Basis-Umsatz": _text(ledger)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
@@ -29,7 +29,7 @@ class IssuerFigures(NamedTuple):
 class TaxedBase(NamedTuple):
     """What a document charges by one scheme and percentage; ``issuer`` is ``None`` if it is not known in that currency.
 
-    All figures are those that the document states.
+    All figures are those that the document states. ``until``: the last tax point; ``None`` of a row without any.
     """
 
     scheme: str
@@ -37,11 +37,26 @@ class TaxedBase(NamedTuple):
     base: Decimal
     tax: Decimal
     issuer: IssuerFigures | None = None
+    until: date | None = None
 
     @property
     def is_zero(self) -> bool:
         """Whether nothing is charged."""
         return self.base.is_zero() and self.tax.is_zero()
+
+
+class PaidAmount(NamedTuple):
+    """A payment by the agency (above 0) or to it; ``kind``: what it is in place of money, empty for money.
+
+    ``statement``: the number that it names, empty for none. ``id``: that of its event.
+    """
+
+    day: date
+    amount: Decimal
+    kind: str = ""
+    statement: str = ""
+    reason: str = ""
+    id: str = ""
 
 
 class IssuerAmounts(NamedTuple):
@@ -86,7 +101,9 @@ class Party(NamedTuple):
 class StatementDocument:
     """A statement or a credit note.
 
-    Amounts are in the account's currency; those that the agency owes are above 0. ``issuer_currency``: ``None`` if the
+    Amounts are in the account's currency; those that the agency owes are above 0. ``due_on``: ``None`` if it asks for
+    nothing. ``paid``: the payments among its lines, once they are read: ``paid_lines`` of them are in its first
+    document, and the file of its lines has ``lines_sha256``. ``issuer_currency``: ``None`` if the
     deployment has no base currency. ``sales`` and ``cancelled``: numbers of lines. ``cancels``: the number of the
     document that this one reverses whole. ``release``: the number of its release. ``revision``: its number among the
     documents of the account and the period.
@@ -118,6 +135,11 @@ class StatementDocument:
     closing: Decimal
     sales: int
     cancelled: int
+    due_on: date | None
+    payment_days: int
+    paid_lines: int
+    lines_sha256: str
+    paid: tuple[PaidAmount, ...] = ()
 
     @property
     def name(self) -> str:
@@ -128,6 +150,11 @@ class StatementDocument:
     def amount(self) -> Decimal:
         """What the document adds to the balance: what it brings forward, commission and tax, less proceeds."""
         return money.add(money.add(self.brought_forward, self.payable), money.negated(self.proceeds))
+
+    @property
+    def payable_on(self) -> date:
+        """The last day on which its commission is to be paid, whether by deduction or not."""
+        return self.due_on or self.issued_on + timedelta(self.payment_days)
 
     @property
     def age(self) -> tuple[Period, int, int]:
@@ -166,7 +193,11 @@ class StatementDocument:
             issuer_currency=issuer_currency,
             sales=int(values["by_kind"][Kind.SALES]["lines"]),
             cancelled=int(values["by_kind"][Kind.VOIDS]["lines"]),
-            **amounts,
+            due_on=date.fromisoformat(values["due_on"]) if values["due_on"] else None,
+            payment_days=int(values["payment_days"]),
+            paid_lines=int(values["by_kind"][Kind.PAYMENTS]["lines"]) if revision == 1 else 0,
+            lines_sha256=values["lines_file"]["sha256"],
+            **amounts,  # type: ignore[arg-type]  # none is named like the payments, which come later
         )
 
 
@@ -178,7 +209,8 @@ def _taxes(
     for row, issuer in zip(rows, figures, strict=True):
         percent, base, tax = (Decimal(row[name]) for name in ("percent", "base", "tax"))
         own = IssuerFigures(own_currency, base, tax) if own_currency else None
-        yield TaxedBase(row["scheme"], percent, base, tax, own or issuer)
+        until = max((date.fromisoformat(span["to"]) for span in row["tax_points"]), default=None)
+        yield TaxedBase(row["scheme"], percent, base, tax, own or issuer, until)
 
 
 def in_force(documents: Iterable[StatementDocument]) -> list[StatementDocument]:

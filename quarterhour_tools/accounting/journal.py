@@ -3,17 +3,21 @@
 import argparse
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from quarterhour.model import clock, fields
+from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import printable
 from quarterhour_tools.accounting.account_map import AccountForm, AccountMap, MapProblemsError, read_account_map
-from quarterhour_tools.accounting.datev import datev_journal
+from quarterhour_tools.accounting.datev import datev_files
 from quarterhour_tools.accounting.documents import choose, configure_files, configure_period
-from quarterhour_tools.accounting.journal_csv import plain_journal, xero_journal
+from quarterhour_tools.accounting.journal_csv import plain_journal
 from quarterhour_tools.accounting.journal_entries import JournalEntry, journal_entries
+from quarterhour_tools.accounting.journal_files import JournalFiles
+from quarterhour_tools.accounting.paid_amounts import documents_by_number, with_payments
+from quarterhour_tools.accounting.xero import xero_files
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import counted
 from quarterhour_tools.target.deployment import sealed_files
@@ -22,11 +26,14 @@ NAME: Final = "journal"
 HELP: Final = "write the journal entries of a period for an accounting system"
 DESCRIPTION: Final = (
     "Write a balanced journal entry for each statement and credit note of a period: as plain CSV, as a DATEV file or "
-    "for Xero. A TOML map names the accounts. Nothing is written unless every amount has an account."
+    "for Xero. A TOML map names the accounts. Documents that it has no account for are left out, and named."
 )
 _PLAIN: Final = "csv"
 _DATEV: Final = "datev"
 _XERO: Final = "xero"
+_ISSUE: Final = "issue"
+_PERIOD_END: Final = "period-end"
+_LONGEST: Final = 500
 _FORMS: Final = {
     # No spreadsheet may run an account, not even one that begins with a full-width form of these characters.
     _PLAIN: AccountForm(
@@ -34,7 +41,11 @@ _FORMS: Final = {
         "an account: 1 to 50 characters, not like a formula",
     ),
     _DATEV: AccountForm(re.compile(r"(?!0+\Z)[0-9]{1,9}", re.ASCII), "an account of 1 to 9 digits, as DATEV has"),
-    _XERO: AccountForm(re.compile(r"[A-Za-z0-9./-]{1,10}", re.ASCII), "an account code of 1 to 10 letters and digits"),
+    _XERO: AccountForm(
+        re.compile(r"[A-Za-z0-9./-]{1,10}", re.ASCII),
+        "an account code of 1 to 10 letters and digits",
+        has_parties=False,
+    ),
 }
 """The formats, and the accounts that each has."""
 
@@ -48,6 +59,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=_FORMS, default=_PLAIN, help="the file's format (default csv)")
     parser.add_argument("--currency", type=_currency, metavar="CODE", help="only the documents in this currency")
+    parser.add_argument(
+        "--date",
+        choices=(_ISSUE, _PERIOD_END),
+        default=_ISSUE,
+        help="the date of what is charged: that of issue (default), or the last day of the period",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write")
 
 
@@ -58,14 +75,18 @@ def _currency(text: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; return its exit code."""
+    """Run the command; return its exit code: 1 if documents are left out."""
     try:
         return _write(args)
     except MapProblemsError as error:
-        for one in error.problems:
-            print(printable(f"{one.field} {one.problem}: expected {one.expected}"), file=sys.stderr)
+        _show(error.problems)
         found = counted(len(error.problems), "problem")
         raise ToolError(f"nothing is written: {found} with {args.accounts}") from error
+
+
+def _show(problems: Iterable[FieldProblem]) -> None:
+    for one in problems:
+        print(printable(f"{one.field} {one.problem}: expected {one.expected}", _LONGEST), file=sys.stderr)
 
 
 def _write(args: argparse.Namespace) -> int:
@@ -76,20 +97,32 @@ def _write(args: argparse.Namespace) -> int:
     accounts = read_account_map(text, _FORMS[args.format])
     files = sealed_files(args)
     choice = choose(files, args)
-    documents = [one for one in choice.documents(files) if args.currency in {None, one.account.currency}]
-    entries = journal_entries(documents, accounts)
-    args.out.write_bytes(_writer(args.format, f"Quarterhour {choice.period or choice.issued}")(entries, accounts))
-    lines = sum(1 for entry in entries for _ in entry.lines())
-    without = len(documents) - len(entries)
-    print(f"{args.out}: {counted(len(entries), 'journal')} {choice} with {counted(lines, 'line')}")
-    if without:
+    chosen = (one for one in choice.documents(files) if args.currency in {None, one.account.currency})
+    documents = [with_payments(files, one) for one in chosen]
+    cleared = {paid.statement for one in documents for paid in one.paid if accounts.corrects_vat(paid.kind)}
+    named = documents_by_number(files, cleared) if cleared else {}
+    journal = journal_entries(documents, accounts, named, at_period_end=args.date == _PERIOD_END)
+    made = _made(args.format, f"Quarterhour {choice.period or choice.issued}", journal.entries, accounts)
+    left_out = journal.left_out | made.left_out
+    outs = {args.out.with_stem(f"{args.out.stem}{suffix}"): content for suffix, content in made.files.items()}
+    for out, content in outs.items():
+        out.write_bytes(content)
+    written = [one for one in journal.entries if one.document.number not in left_out]
+    lines = sum(1 for entry in written for _ in entry.lines())
+    where = ", ".join(map(str, outs)) or "nothing is written"
+    print(f"{where}: {counted(len(written), 'journal')} {choice} with {counted(lines, 'line')}")
+    if without := len(documents) - len(written) - len(left_out):
         print(f"{counted(without, 'document')} without a journal, as nothing was charged or paid")
-    return 0
+    if not left_out:
+        return 0
+    _show([*journal.problems, *made.problems])
+    print(f"{counted(len(left_out), 'document')} left out: {', '.join(sorted(left_out))}", file=sys.stderr)
+    return 1
 
 
-def _writer(form: str, name: str) -> Callable[[Sequence[JournalEntry], AccountMap], bytes]:
+def _made(form: str, name: str, entries: Sequence[JournalEntry], accounts: AccountMap) -> JournalFiles:
     if form == _DATEV:
-        return lambda entries, accounts: datev_journal(entries, accounts, clock.now(), name)
+        return datev_files(entries, accounts, clock.now(), name)
     if form == _XERO:
-        return xero_journal
-    return lambda entries, _: plain_journal(entries)
+        return xero_files(entries, accounts)
+    return JournalFiles({"": plain_journal(entries)}, [], frozenset())

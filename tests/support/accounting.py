@@ -5,6 +5,8 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date, timedelta
 from decimal import Decimal
 from hashlib import sha256
 from io import BytesIO, StringIO
@@ -20,7 +22,7 @@ from quarterhour.statements.keys import LINES, PAGE, STATEMENT, manifest_key
 from quarterhour.statements.listing import COLUMNS, FIGURES, Document, SealedObject, write_list
 from quarterhour.statements.releases.keys import release_list_key, release_manifest_key
 from quarterhour_tools.accounting.account_map import AccountMap, read_account_map
-from quarterhour_tools.accounting.document import StatementDocument
+from quarterhour_tools.accounting.document import PaidAmount, StatementDocument
 from quarterhour_tools.accounting.journal import _FORMS
 from tests.support.repository import ROOT
 
@@ -44,7 +46,9 @@ CUSTOMER: Final = {
 
 def tax(base: str, tax: str = "0.00", scheme: str | None = "standard", percent: str = "19") -> dict[str, Any]:
     """Return a row of tax."""
-    return {"scheme": scheme, "percent": percent if scheme == "standard" else "0", "base": base, "tax": tax}
+    percent = percent if scheme == "standard" else "0"
+    spans = [{"from": "2026-11-02", "to": "2026-11-28"}]
+    return {"scheme": scheme, "percent": percent, "base": base, "tax": tax, "tax_points": spans}
 
 
 def in_euros(*rows: tuple[str, str], rate: str = "0.8", **amounts: str) -> dict[str, Any]:
@@ -88,12 +92,15 @@ def content(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "proceeds": "0.00",
         "payments": "0",
         "base": {"currency": "EUR"},
-        "by_kind": {"sales": {"lines": 10}, "voids": {"lines": 1}},
+        "by_kind": {"sales": {"lines": 10}, "voids": {"lines": 1}, "payments": {"lines": 0}},
+        "payment_days": 14,
+        "lines_file": {"sha256": ""},
         **changed,
     }
     given = (money.negated(Decimal(values[name])) for name in ("proceeds", "payments"))
     closing = _total((values["opening"], values["payable"], *map(str, given)))
-    return {"closing": money.plain(closing), **values}
+    due = date.fromisoformat(values["issued_on"]) + timedelta(values["payment_days"])
+    return {"closing": money.plain(closing), "due_on": due.isoformat() if closing > 0 else None, **values}
 
 
 def _total(amounts: Iterable[str]) -> Decimal:
@@ -103,9 +110,17 @@ def _total(amounts: Iterable[str]) -> Decimal:
     return total
 
 
-def document(*taxes: dict[str, Any], release: int = 1, revision: int = 1, **changed: Any) -> StatementDocument:
-    """Return a document as ``content`` describes it."""
-    return StatementDocument.parse(content(*taxes, **changed), release, revision)
+def document(
+    *taxes: dict[str, Any], release: int = 1, revision: int = 1, paid: Iterable[PaidAmount] = (), **changed: Any
+) -> StatementDocument:
+    """Return a document as ``content`` describes it; without ``paid``, one payment makes its ``payments``."""
+    return paid_at_once(StatementDocument.parse(content(*taxes, **changed), release, revision), *paid)
+
+
+def paid_at_once(document: StatementDocument, *paid: PaidAmount) -> StatementDocument:
+    """Return a document with payments: by default one of all its ``payments``, on the 20th of its month."""
+    one = PaidAmount(document.period.first_day.replace(day=20), document.payments)
+    return replace(document, paid=paid or ((one,) if document.payments else ()))
 
 
 def accounts(text: str = EXAMPLE, form: str = "csv") -> AccountMap:
@@ -143,14 +158,17 @@ def write_period(
     number = release or 12 * of.year + of.month
     rows: list[list[str]] = []
     revisions: Counter[Account] = Counter()
-    for values in contents:
-        account = Account(values["agency"], values["currency"])
+    for given in contents:
+        account = Account(given["agency"], given["currency"])
         revisions[account] += 1
-        files = {
-            STATEMENT: json.dumps(values, ensure_ascii=False).encode(),
-            PAGE: b"<!doctype html>",
-            LINES: lines_file(payments.get(account, ())),
+        paid = list(payments.get(account, ()))
+        lines = lines_file(paid)
+        values = {
+            **given,
+            "by_kind": {**given["by_kind"], "payments": {"lines": len(paid)}},
+            "lines_file": {"sha256": sha256(lines).hexdigest()},
         }
+        files = {STATEMENT: json.dumps(values, ensure_ascii=False).encode(), PAGE: b"<!doctype html>", LINES: lines}
         one = Document(
             of,
             account,

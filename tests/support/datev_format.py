@@ -7,6 +7,7 @@ columns). An expression is of a field as it is in the file, with its quotation m
 import re
 from typing import Final
 
+_WHOLE_DAY: Final = r"(0[1-9]|[1-2]\d|3[0-1])(0[1-9]|1[0-2])20\d{2}"
 _DAY: Final = r"20\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
 HEADER: Final = (
     *(r'"(EXTF|DTVF)"', "700", "(16|20|21|46|48|65)", '"Buchungsstapel"', "(2|4|5|13)"),
@@ -34,6 +35,9 @@ FIELDS: Final = {
     "Beleginfo - Inhalt 1": '".{0,210}"',
     "EU-Land u. UStID (Bestimmung)": '".{0,15}"',
     "Festschreibung": "[01]",
+    "Leistungsdatum": _WHOLE_DAY,
+    "Datum Zuord. Steuerperiode": _WHOLE_DAY,
+    "Fälligkeit": _WHOLE_DAY,
 }
 """The expressions of the columns that are not empty."""
 _CELL: Final = re.compile(r'"(?:[^"]|"")*"|[^;"]*')

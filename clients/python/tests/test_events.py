@@ -38,6 +38,7 @@ def test_a_sale_is_a_cloud_event_with_its_amount_as_text_and_its_time_in_utc() -
         (refund(**ACCOUNT, amount="-5", refers_to="7"), "sale.refunded", {"amount": "-5", "refers_to": "7"}),
         (void(**ACCOUNT, refers_to="7", reason="twice"), "sale.voided", {"refers_to": "7", "reason": "twice"}),
         (payment(**ACCOUNT, amount=20, statement="S-1"), "payment.recorded", {"amount": "20", "statement": "S-1"}),
+        (payment(**ACCOUNT, amount=2, kind="fee"), "payment.recorded", {"amount": "2", "kind": "fee"}),
         (adjustment(**ACCOUNT, amount="0", commission="1E+2", kind="fee"), "adjustment.recorded",
          {"amount": "0", "commission": "100", "kind": "fee"}),
     ],

@@ -150,6 +150,7 @@ def payment(  # noqa: PLR0913 - the fields of a payment
     amount: Money,
     currency: str,
     statement: str | None = None,
+    kind: str | None = None,
     reason: str | None = None,
     time: datetime | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -163,6 +164,7 @@ def payment(  # noqa: PLR0913 - the fields of a payment
         "amount": figure,
         "currency": currency,
         "statement": statement,
+        "kind": kind,
         "reason": reason,
         "extra": extra,
     }

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.events.event import DETAILS, MAX_EXTRA_BYTES, Event, Rejection, read_event
-from quarterhour.model import exact_json
+from quarterhour.model import exact_json, fields
 from quarterhour.model.fields import MAX_PROBLEMS
 from quarterhour.model.identifiers import Account, Identity
 from tests.support import events
@@ -482,6 +482,7 @@ def test_a_payment_of_either_sign_has_no_commission(amount: str) -> None:
     assert (paid.amount, paid.account, paid.commission_rate) == (Decimal(amount), Account("42", "GBP"), Decimal(0))
     assert paid.details == {"reason": "transfer 8", "extra": '{"bank":"N26"}'}
     assert paid.linked_to is None
+    assert payment(amount=amount, kind="bad_debt").details == {"kind": "bad_debt"}
 
 
 @pytest.mark.parametrize(
@@ -515,13 +516,14 @@ SIGNED = "above 0 if the agency paid, below 0 if it was paid"
         ({"currency": ABSENT}, "data.currency", "is missing", CURRENCY),
         ({"reason": " "}, "data.reason", "is ' '", f"{TEXT}, not all of them blanks"),
         ({"price": "1"}, "data.price", "is not known", "one of "),
+        ({"kind": "Fee"}, "data.kind", "is 'Fee'", fields.KIND),
+        ({"kind": "opening"}, "data.kind", "is opening, which only an adjustment is", "what stands in place of money"),
         *(
             ({name: value}, f"data.{name}", NO_SALE, f"no {name}")
             for name, value in {
                 "commission_rate": "0.1",
                 "commission": "1",
                 "refers_to": "order-1",
-                "kind": "opening",
                 "product": "tea",
                 "quantity": "2",
                 "unit_price": "2",
@@ -542,7 +544,7 @@ def test_a_payment_that_is_none_is_rejected(changed: dict[str, Any], field: str,
 
 def test_an_unknown_field_of_a_payment_is_rejected_with_the_fields_that_it_has() -> None:
     ((_, _, expected),) = problems(events.payment(price="1"))
-    assert expected == "one of amount, currency, extra, reason, statement; put your own into data.extra"
+    assert expected == "one of amount, currency, extra, kind, reason, statement; put your own into data.extra"
 
 
 @pytest.mark.parametrize("type_", ["sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded"])

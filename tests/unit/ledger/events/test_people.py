@@ -34,6 +34,7 @@ def test_a_person_records_payments_and_adjustments_under_their_name(sent: Event)
     [
         (payment(), False),
         (payment("p2", "-0.01"), True),
+        (payment("p3", kind="bad_debt"), True),
         (event("a1", "adjustment.recorded", amount="-1.50"), True),
         (event("a2", "adjustment.recorded", amount="1.50"), True),
         (event("a3", "adjustment.recorded", amount="0", commission="-2.50"), True),

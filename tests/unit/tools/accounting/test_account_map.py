@@ -56,13 +56,14 @@ def test_all_wrong_entries_are_named_at_once() -> None:
         ("receivable.account", "is true"),
         ("receivable.agencies.42", "is '=1+1'"),
         ("revenue[1].scheme", "is 'flat'"),
-        ("revenue[1].percent", "is 101"),
         ("revenue[1].country", "is 'UK'"),
+        ("revenue[1].percent", "is 101"),
         ("revenue[1].account", "is missing"),
         ("datev.consultant", "is 1000"),
         ("datev.client", "is '1'"),
         ("datev.fiscal_year", "is '02-30'"),
         ("datev.account_length", "is 9"),
+        ("xero.dates", "is missing"),
         ("xero.no_tax", "is missing"),
     ]
 

@@ -129,6 +129,8 @@ class PaymentData(TypedDict):
     """What was paid, for example the reference of the bank transfer."""
     statement: NotRequired[Text | None]
     """The number of the statement that is paid; without it, the oldest open one is."""
+    kind: NotRequired[Kind | None]
+    """What clears it in place of money, such as `bad_debt`."""
     extra: NotRequired[dict[str, Any] | None]
     """Your own data, up to 4 KB."""
 

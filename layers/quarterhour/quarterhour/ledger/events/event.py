@@ -249,6 +249,8 @@ def _read(item: Mapping[str, Any], outer: Fields, *, billed: bool) -> Event | No
     }
     if form == RERATING and (rerating := _rerating(data[RERATING], agency, outer.problems)):
         details[RERATING] = rerating.text
+    if type_ == PAYMENT and details.get("kind") == OPENING:
+        inner.problem("kind", "is opening, which only an adjustment is", "what stands in place of money, or no kind")
     if source and id_ and reference(source, details) == Identity(source, id_):
         inner.problem("refers_to", "is the event itself", "the id of the sale")
     if "refers_to_source" in details and data.get("refers_to") is None:
@@ -426,7 +428,7 @@ _WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *DETA
 _FIGURES: Final = frozenset({"amount", "commission_rate", "commission"})
 OF_DATA: Final = _WITH_FIGURES | _OF_CORRECTIONS | _OF_ADJUSTMENTS | {STATEMENT}
 """The fields of the data of all events."""
-_OF_PAYMENTS: Final = frozenset({"amount", "currency", "reason", "extra", STATEMENT})
+_OF_PAYMENTS: Final = frozenset({"amount", "currency", "kind", "reason", "extra", STATEMENT})
 _NOT_OF_PAYMENTS: Final = OF_DATA - _OF_PAYMENTS
 _READ_FIGURES: Final[Mapping[str | None, Callable[[Fields, str | None], _Figures | None]]] = {
     VIEW: _figures_of_view,

@@ -34,8 +34,10 @@ def sent_by(caller: Caller, item: Event | Rejection, settings: Settings) -> Even
 
 
 def _changes_what_is_owed(event: Event) -> bool:
-    """Return whether an event changes what is owed without money that came in."""
-    return event.amount < 0 if event.type == PAYMENT else event.type != VIEW
+    """Return whether an event changes what is owed without money that came in: a write-off is a payment of a kind."""
+    if event.type == PAYMENT:
+        return event.amount < 0 or "kind" in event.details
+    return event.type != VIEW
 
 
 def _problems(event: Event, caller: Caller, uploads: frozenset[str]) -> Iterator[FieldProblem]:
