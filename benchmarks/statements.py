@@ -308,7 +308,7 @@ AGENCY: Final = Agency(FIRST.start, "Harbour Books Ltd", "2 Quay", "GB", tax=Tax
 class _Parties(PartyReader):
     @override
     def parties(self, accounts: Sequence[Account], at: datetime, known: datetime | PartyVersions) -> list[Parties]:
-        return [Parties(OWNER, AGENCY, lambda _: AGENCY.tax) for _ in accounts]
+        return [Parties(OWNER, AGENCY, lambda _: AGENCY) for _ in accounts]
 
 
 class _Contexts(DraftContexts):

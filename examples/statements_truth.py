@@ -76,8 +76,8 @@ class Event:
 class Sums:
     """The exact sums of an account's lines in a month; ``base`` in the base currency.
 
-    ``taxable``: the commissions by tax point and category. ``rate``: the exchange rate of the last line, of those
-    before the end of the month if there are any.
+    ``taxable``: the commissions by tax point and category; ``nets``: the amounts by tax point. ``rate``: the exchange
+    rate of the last line, of those before the end of the month if there are any.
     """
 
     lines: int = 0
@@ -86,6 +86,7 @@ class Sums:
     commission: Decimal = Decimal(0)
     base: dict[str, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
     taxable: dict[TaxPoint, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
+    nets: dict[date, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
     rate: tuple[bool, datetime, Decimal] | None = None
 
 
@@ -207,6 +208,7 @@ def summed(events: Iterable[Event], zone: ZoneInfo, rates: "Rates") -> tuple[dic
         if event.kind in KINDS:
             day = (event.taxed_at or event.time).astimezone(zone).date()
             sums.taxable[day, event.category] += event.commission
+            sums.nets[day] += event.amount
         units = rates.units(event.currency, recorded)
         if units is None:
             continue
@@ -273,6 +275,15 @@ class Registration:
     def at(self, instant: datetime) -> dict[str, Any]:
         """Return the registration in force at an instant; empty if there is none."""
         return self.agencies.at(self.agency, instant, cut_off(self.month, self.zone))
+
+    def collects(self, instant: datetime) -> str:
+        """Return who collects the money of the sales of an instant."""
+        return str(self.at(instant).get("collects", "agency"))
+
+    def collected(self, nets: dict[date, Decimal]) -> Decimal:
+        """Return what the marketplace has collected of the nets by tax point."""
+        starts = {day: datetime(day.year, day.month, day.day, tzinfo=self.zone) for day in nets}
+        return sum((net for day, net in nets.items() if self.collects(starts[day]) == "marketplace"), Decimal(0))
 
     def percent(self, tax_point: TaxPoint) -> tuple[str, Decimal]:
         """Return the scheme and the percentage for a tax point: 0 without tax."""
@@ -402,9 +413,7 @@ def statement(
     nothing = rounded(Decimal(0), currency, setting.rounding)
     commission = sum((Decimal(row["base"]) for row in taxes), nothing)
     tax = sum((Decimal(row["tax"]) for row in taxes), nothing)
-    collects = registered.at(registered.last).get("collects", "agency")
-    collected = net_of(own) if collects == "marketplace" else Decimal(0)
-    proceeds = carried(collected, rests, ("proceeds",), currency, setting.rounding)
+    proceeds = carried(registered.collected(own.nets), rests, ("proceeds",), currency, setting.rounding)
     payments = own.amounts["payments"]
     figures = {
         "opening": opening,
@@ -419,7 +428,7 @@ def statement(
     in_euros = setting.rates.given
     return {
         **named(account, month),
-        "collects": collects,
+        "collects": registered.collects(registered.last),
         **{name: f"{value:f}" for name, value in figures.items()},
         "lines": own.lines,
         "prior_period_lines": own.prior,

@@ -10,6 +10,7 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.schema import check_schema
+from quarterhour.statements.document.collected import is_paid_out
 from quarterhour.statements.drafts.figures import Kind
 
 
@@ -121,6 +122,7 @@ class StatementDocument:
     owner: Party
     customer: Party
     collects: str
+    is_paid_out: bool
     taxes: tuple[TaxedBase, ...]
     tax_in: IssuerAmounts | None
     issuer_currency: str | None
@@ -188,6 +190,7 @@ class StatementDocument:
             owner=Party.parse(values["owner"]),
             customer=Party.parse(values["customer"]),
             collects=values["collects"],
+            is_paid_out=is_paid_out(values),
             taxes=tuple(_taxes(values["taxes"], issued, currency if currency == issuer_currency else None)),
             tax_in=issued,
             issuer_currency=issuer_currency,

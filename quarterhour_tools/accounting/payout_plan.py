@@ -9,7 +9,6 @@ from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.periods import Period, start_of, time_zone
-from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour.registry.agencies.ibans import is_iban
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour.statements.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
@@ -101,8 +100,8 @@ def plan_payouts(
 
     ``payments`` hold what the run has recorded, sealed or not. A recorded payout keeps its amount and its id, whatever
     has cleared its statement since. What else is open does not follow from the payments of the run itself. So the same
-    run again has the same plan. The newest document of an account says who collects, and where its agency is paid.
-    Only euros are paid.
+    run again has the same plan. A credit is paid if the marketplace collects, or the document has
+    proceeds. The newest document of an account says where its agency is paid. Only euros are paid.
     """
     found = list(documents)
     by_account: dict[Account, list[StatementDocument]] = {}
@@ -137,12 +136,13 @@ def _plan_account(
         for document in documents
         if (known := recorded.get(document.number))
     ]
-    if newest.collects == BY_MARKETPLACE:
-        due += (
-            Payout(document, amount, recipient, _event_id(document, payments))
-            for document, amount in _open_credits(documents, payments)
-            if document.number not in recorded and (run.last is None or document.period <= run.last)
-        )
+    due += (
+        Payout(document, amount, recipient, _event_id(document, payments))
+        for document, amount in _open_credits(documents, payments)
+        if document.is_paid_out
+        and document.number not in recorded
+        and (run.last is None or document.period <= run.last)
+    )
     due.sort(key=lambda one: one.document.age)
     total = money.total(one.amount for one in due)
     payouts: list[Payout] = []

@@ -25,7 +25,6 @@ from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.fields import printable
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import time_zone
-from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour_tools.accounting.credit_transfer import (
     SCHEMA,
     SCHEMAS,
@@ -151,7 +150,7 @@ def _plan(files: Objects, remote: Remote | None, run: PayoutRun) -> PayoutPlan:
     if not periods or (run.last and run.last < periods[0]):
         raise ToolError(f"no period up to {run.last} is sealed" if run.last else "no period is sealed yet")
     documents = list(statement_documents(files, periods))
-    accounts = {one.account for one in documents if one.collects == BY_MARKETPLACE}
+    accounts = {one.account for one in documents if one.is_paid_out}
     if not accounts:
         return PayoutPlan((), ())
     payments, until = sealed_payments(files, periods[0], accounts)

@@ -68,7 +68,7 @@ def test_open_statements_are_listed_by_account_with_their_age_and_totals(open_it
         "last_paid": {"period": "2026-12", "payments": "81.50"},
         "statements": [
             {
-                "period": "2026-10", "number": OCTOBER, "document": "statement",
+                "period": "2026-10", "number": OCTOBER, "document": "statement", "proceeds": "0.00",
                 "issued_on": "2026-11-01", "due_on": DUE, "status": "overdue",
                 "amount": "121.00", "cancelled": "0", "paid": "21.00", "credited": "0", "open": "100.00",
                 "age": "days_1_30",

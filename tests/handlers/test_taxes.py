@@ -297,13 +297,15 @@ def test_a_marketplace_that_collects_owes_the_net_sales_less_commission_and_tax(
     assert [one["owner"]["legal_name"] for one in (october, november)] == ["Market B.V.", "Market N.V."]
 
 
-def test_a_statement_is_of_who_collects_at_the_end_of_its_period(collected: Marketplace) -> None:
+def test_a_statement_has_the_proceeds_of_the_sales_whose_money_the_marketplace_collected(
+    collected: Marketplace,
+) -> None:
     october, november = (collected.statement(period, "turns", "EUR") for period in (OCTOBER, NOVEMBER))
     assert flow(october) == ["agency", "0", "100", "10.00", "2.10", "0.00", "0", "12.10"]
     assert flow(november) == ["marketplace", "12.10", "200", "20.00", "4.20", "200.00", "0", "-163.70"]
 
 
-def test_a_preview_and_a_balance_are_of_who_collects_now(collected: Marketplace) -> None:
+def test_a_preview_and_a_balance_have_the_proceeds_of_what_is_on_no_statement(collected: Marketplace) -> None:
     preview = collected.world.read("/statements/paid/EUR/2026-12")
     assert [preview[name] for name in ("opening", "proceeds", "closing")] == ["87.90", "50.00", "43.95"]
     balance = collected.world.read("/accounts/paid/EUR/balance")
@@ -319,9 +321,66 @@ def test_a_preview_and_a_balance_are_of_who_collects_now(collected: Marketplace)
     assert collected.world.read("/statements/turns/EUR/2026-12")["proceeds"] == "0.00"
 
 
-def test_what_a_marketplace_owes_is_proven_by_the_files_alone(collected: Marketplace) -> None:
-    objects = collected.files("")
-    assert verify(opening(objects), objects).problems == []
+@pytest.fixture(scope="module")
+def switched() -> Iterator[tuple[Marketplace, dict[str, Any]]]:
+    """Two agencies with a sale on either side of 15 October, when who collects changes; the first is refunded later."""
+    with opened(AMSTERDAM, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
+        shop = Marketplace(world)
+        shop.write("/documents/owner", owner("Market B.V."))
+        middle, paid_to = "2026-10-14T22:00:00Z", {"collects": "marketplace", "iban": "DE89370400440532013000"}
+        for name, before, after in (("a2m", {}, paid_to), ("m2a", paid_to, {})):
+            shop.write(f"/agencies/{name}", agency(name, STANDARD_21) | before)
+            shop.write(f"/agencies/{name}", agency(name, STANDARD_21, middle) | after, seen=1)
+            shop.record(sold(f"{name}1", name, "1000"))
+        shop.until(datetime(2026, 10, 20, 10, tzinfo=UTC))
+        for name in ("a2m", "m2a"):
+            late = on("2026-10-14T12:00:00Z", sold(f"{name}0", name, "0.10"))
+            shop.record(sold(f"{name}2", name, "500"), late)
+        shop.world.drain()
+        before = {name: shop.world.read(f"/accounts/{name}/EUR/balance") for name in ("a2m", "m2a")}
+        shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
+        shop.watch()
+        shop.record(
+            *(refund(f"{name}r", "-1000", of=f"{name}1", agency=name, currency="EUR") for name in ("a2m", "m2a"))
+        )
+        shop.world.drain()
+        yield shop, before
+
+
+def test_who_collects_is_a_fact_of_each_line_and_a_correction_follows_its_sale(
+    switched: tuple[Marketplace, dict[str, Any]],
+) -> None:
+    """1500.10 at 10 % and 21 %: 150.01 and 31.50, less the proceeds of either side."""
+    shop, live = switched
+    a2m, m2a = (shop.statement(OCTOBER, name, "EUR") for name in ("a2m", "m2a"))
+    charged = ["0", "1500.10", "150.01", "31.50"]
+    assert flow(a2m) == ["marketplace", *charged, "500.00", "0", "-318.49"]
+    assert flow(m2a) == ["agency", *charged, "1000.10", "0", "-818.59"]
+    before, after = {"from": "2026-10-05", "to": "2026-10-14"}, {"from": "2026-10-20", "to": "2026-10-20"}
+    assert a2m["collected"] == [
+        {"by": "agency", "net": "1000.10", "tax_points": [before]},
+        {"by": "marketplace", "net": "500", "tax_points": [after]},
+    ]
+    assert m2a["customer"]["iban"] == "DE89370400440532013000"
+    assert live["a2m"]["unbilled"]["proceeds"] == "500.00"
+    assert live["m2a"]["unbilled"]["proceeds"] == "1000.10"
+    for name, proceeds in (("a2m", "0.00"), ("m2a", "-1000.00")):
+        assert shop.world.read(f"/statements/{name}/EUR/2026-11")["proceeds"] == proceeds
+        assert shop.world.read(f"/accounts/{name}/EUR/balance")["unbilled"]["proceeds"] == proceeds
+
+
+def test_a_past_balance_splits_its_lines_by_who_collected_them(switched: tuple[Marketplace, Any]) -> None:
+    shop, live = switched
+    at = [shop.world.read(f"/accounts/{name}/EUR/balance", at="2026-10-31T12:00:00Z") for name in live]
+    assert [one["unbilled"]["proceeds"] for one in at] == ["500.00", "1000.10"]
+
+
+def test_what_a_marketplace_owes_is_proven_by_the_files_alone(
+    collected: Marketplace, switched: tuple[Marketplace, Any]
+) -> None:
+    for shop in (collected, switched[0]):
+        objects = shop.files("")
+        assert verify(opening(objects), objects).problems == []
 
 
 # ---------------------------------------------------------------- rounding

@@ -44,19 +44,21 @@ class Roundings:
     ) -> Iterable[tuple[tuple[Any, ...], Decimal]]:
         """Yield what each figure of a document is before it is rounded: each tax is that of its rounded base."""
         bases: dict[Rate, Decimal] = {_rate(row): Decimal(0) for row in statement["taxes"]}
-        net = Decimal(0)
+        collected = Decimal(0)
         for line in lines:
             if line["type"] == "payment.recorded" or line["kind"] == "opening":
                 continue
             (row,) = (row for row in statement["taxes"] if _has(row, line["tax_point"]))
             bases[_rate(row)] += sign * Decimal(line["commission"])
-            net += sign * Decimal(line["amount"]) if line["type"] != "view.recorded" else 0
+            (by,) = (row["by"] for row in statement["collected"] if _has(row, line["tax_point"]))
+            if by == "marketplace" and line["type"] != "view.recorded":
+                collected += sign * Decimal(line["amount"])
         for rate, exact in bases.items():
             yield ("base", *rate), exact
         for row in statement["taxes"]:
             is_taxed = row["scheme"] == "standard"
             yield ("tax", *_rate(row)), Decimal(row["base"]) * Decimal(row["percent"]) / 100 if is_taxed else Decimal(0)
-        yield ("proceeds",), net if statement["collects"] == "marketplace" else Decimal(0)
+        yield ("proceeds",), collected
 
 
 def _rounded(figure: tuple[Any, ...], exact: Decimal, rest: Decimal, currency: str, mode: str) -> Decimal:

@@ -78,6 +78,7 @@ def content(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "agency": "42",
         "currency": "EUR",
         "collects": "agency",
+        "collected": [],
         "owner": OWNER,
         "customer": CUSTOMER,
         "taxes": rows,

@@ -48,6 +48,7 @@ def invoice_document(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "payment_days": 30,
         "language": "en",
         "collects": "agency",
+        "collected": [],
         "proceeds": "0.00",
         "opening": "0",
         "payments": "0",

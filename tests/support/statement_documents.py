@@ -54,6 +54,7 @@ def statement(**changed: Any) -> dict[str, Any]:
         "payment_days": 30,
         "language": "en",
         "collects": "agency",
+        "collected": [],
         "proceeds": "0",
         "rounding": "half-even",
         "tax_in": None,

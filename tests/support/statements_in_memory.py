@@ -227,15 +227,15 @@ class _Parties:
             Parties(
                 OWNER,
                 agency(one.agency),
-                partial(_constant, profiles.get(one.agency)),
+                partial(_constant, agency(one.agency)),
                 PartyVersions(version, version),
             )
             for one in accounts
         ]
 
 
-def _constant(profile: TaxProfile | None, _: datetime) -> TaxProfile | None:
-    return profile
+def _constant(agency: Agency | None, _: datetime) -> Agency | None:
+    return agency
 
 
 def _put(items: dict[tuple[str, str], Values], values: Mapping[str, Any]) -> None:

@@ -14,7 +14,14 @@ DAY: Final = "(instant) => instant.slice(0, 10)"
 def item(number: str, open_: str, **more: Any) -> dict[str, Any]:
     """Return an open statement of October as the API lists it."""
     age = None if open_.startswith("-") else "not_due"
-    values = {"period": "2026-10", "number": number, "status": "open", "due_on": "2026-12-04", "age": age}
+    values = {
+        "period": "2026-10",
+        "number": number,
+        "status": "open",
+        "due_on": "2026-12-04",
+        "age": age,
+        "proceeds": "0.00",
+    }
     return {**values, "open": open_, **more}
 
 
@@ -160,6 +167,7 @@ def test_a_payout_pays_credits_from_the_minimum_on_and_says_why_others_wait() ->
         credited("a", "EUR", "15.00", "10.00"), credited("b", "EUR", "24.99"), credited("c", "GBP", "80.00"),
         credited("d", "EUR", "90.00"), credited("e", "EUR", "95.00"), credited("f", "EUR", "96.00"),
     ]  # fmt: skip
+    accounts[-1]["statements"][0]["proceeds"] = "96.00"
     collected = {"collects": "marketplace", "iban": "NL91ABNA0417164300"}
     payees = {
         **dict.fromkeys("abc", collected), "d": {"collects": "marketplace"}, "e": {"iban": collected["iban"]},
@@ -172,7 +180,7 @@ def test_a_payout_pays_credits_from_the_minimum_on_and_says_why_others_wait() ->
         "C-c-0": "A SEPA credit transfer moves euros alone.",
         "C-d-0": "The registration on the newest statement has no IBAN.",
         "C-e-0": "The agency collects: its credit reduces what it owes next.",
-        "C-f-0": "The agency collects: its credit reduces what it owes next.",
+        "C-f-0": "The registration on the newest statement has no IBAN.",
     }
 
 

@@ -154,7 +154,7 @@ def test_reports_without_statements_have_no_problem_of_statements(objects: Objec
 
 
 FREE = {
-    *("owner", "customer", "taxes", "payment_days", "language", "collects", "rounding"),
+    *("owner", "customer", "taxes", "payment_days", "language", "collects", "collected", "rounding"),
 }
 """What does not follow from other files, or without which nothing can be recomputed."""
 
@@ -184,9 +184,10 @@ def test_each_value_of_a_statement_is_compared(objects: Objects) -> None:
     document = json.loads(objects[JSON])
     shown = {name: value for name, value in document.items() if name not in FREE}
     taxes = [{**row, "base": flipped(row["base"]), "tax": flipped(row["tax"])} for row in document["taxes"]]
-    objects[JSON] = json.dumps({**document, **flipped(shown), "taxes": taxes}).encode()
+    collected = [{**row, "net": flipped(row["net"])} for row in document["collected"]]
+    objects[JSON] = json.dumps({**document, **flipped(shown), "taxes": taxes, "collected": collected}).encode()
     named = {one.removeprefix(f"{JSON}: ").partition(": ")[0] for one in problems(objects) if one.startswith(JSON)}
-    assert named >= {*leaves(shown), "taxes[0].base", "taxes[0].tax"}
+    assert named >= {*leaves(shown), "taxes[0].base", "taxes[0].tax", "collected[0].net"}
     assert len(leaves(shown)) > 100
 
 
@@ -314,7 +315,7 @@ def move(objects: Objects) -> None:
     cover_up(objects)
 
 
-def change_figures(key: str = NOVEMBER, agency: str = "42", **changed: str) -> Callable[[Objects], None]:
+def change_figures(key: str = NOVEMBER, agency: str = "42", **changed: Any) -> Callable[[Objects], None]:
     """Change figures of a statement wherever they are, and make all hashes right again."""
 
     def do(objects: Objects) -> None:
@@ -497,7 +498,17 @@ DAMAGE = {
         JSON,
         "taxes[0].scheme: expected standard or reverse_charge or exempt or outside_scope, found none",
     ),
-    "another collector": Damage(change_figures(collects="marketplace"), JSON, "proceeds: expected"),
+    "another collector": Damage(
+        lambda objects: edit(objects, JSON, lambda document: document["collected"][0].update(by="marketplace")),
+        JSON,
+        "proceeds: expected",
+    ),
+    "nobody who collects": Damage(change_figures(collected=[]), JSON, "collected: no row has the tax point"),
+    "another net collected": Damage(
+        lambda objects: edit(objects, JSON, lambda document: document["collected"][0].update(net="1")),
+        JSON,
+        "collected[0].net: expected",
+    ),
     "an unknown collector": Damage(
         change_figures(collects="bank"), JSON, "collects: expected agency or marketplace, found bank"
     ),

@@ -115,25 +115,27 @@ export function reminderFor(text, { agency, name = agency, late }) {
   return text.replace(/\{(agency|statements)\}/g, (_, field) => values[field]);
 }
 
-/** Returns why the payout of a credit cannot be made, in words; what the newest statement says of its agency. */
-function obstacleOf(currency, { collects, iban } = {}) {
-  if (collects !== BY_MARKETPLACE) return "The agency collects: its credit reduces what it owes next.";
+/** Returns why the payout of a credit cannot be made, in words; `payee`: as `planPayouts` has it. */
+function obstacleOf({ currency, proceeds }, { collects, iban } = {}) {
+  if (collects !== BY_MARKETPLACE && isZero(proceeds)) {
+    return "The agency collects: its credit reduces what it owes next.";
+  }
   if (currency !== EURO) return "A SEPA credit transfer moves euros alone.";
   return iban ? undefined : "The registration on the newest statement has no IBAN.";
 }
 
 /**
  * Returns the open credits of accounts: `paid`, those that a payout run would pay, and `left`, the others, each with
- * the reason. `payee`: who collects, and the IBAN. `minimum`: the least sum of an account's credits that is paid.
+ * the reason. `payee`: who collects now, and the IBAN. `minimum`: the least sum of an account's credits that is paid.
  */
 export function planPayouts(accounts, minimum) {
   const credits = accounts.flatMap(({ agency, currency, statements, payee }) => {
     const some = statements.filter(isCredit)
       .map((one) => ({ ...one, agency, currency, amount: negative(one.open), iban: payee?.iban }));
-    const isSmall = compare(sum(some.map((one) => one.amount)), minimum) < 0;
-    const reason = obstacleOf(currency, payee)
-      ?? (isSmall ? "The credits of the account are below the minimum. The next run adds them up again." : undefined);
-    return some.map((one) => ({ ...one, reason }));
+    const payable = some.filter((one) => !obstacleOf(one, payee));
+    const isSmall = compare(sum(payable.map((one) => one.amount)), minimum) < 0;
+    const small = isSmall ? "The credits of the account are below the minimum. The next run adds them up again." : null;
+    return some.map((one) => ({ ...one, reason: obstacleOf(one, payee) ?? small }));
   });
   return { paid: credits.filter((one) => !one.reason), left: credits.filter((one) => one.reason) };
 }

@@ -52,9 +52,9 @@ export function Payouts() {
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
   const { paid, left } = planPayouts(value, run.minimum);
   return html`
-    <p>A run pays what is open of the statements of agencies whose sales the marketplace collects, each by a transfer of
-      its own. The command records the payouts, then writes the file for the bank (pain.001). This page records
-      nothing.</p>
+    <p>A run pays what is open of the statements of agencies whose sales the marketplace has collected, each by a
+      transfer of its own. The command records the payouts, then writes the file for the bank (pain.001). This page
+      records nothing.</p>
     <${Terms} run=${run} setRun=${setRun} />
     <div class="cards">
       <section class="card total">

@@ -75,7 +75,7 @@ async function* proofOfDocument(statement, { number, files, cancels, closing }) 
     counts: { lines: read.lines, files: files.length },
   };
   yield await step(`The commission and the tax of ${number} follow from its lines`, () => checkTax(read, sums));
-  yield await step(`The balance of ${number} follows from its figures`, () => checkBalance(read));
+  yield await step(`The balance of ${number} follows from its figures`, () => checkBalance(read, sums));
   yield await step(`What rounding leaves to the document after ${number} follows`, () => checkRemainders(read, sums));
 }
 
@@ -104,7 +104,10 @@ function kindOf({ type, kind, terms }) {
   return kind === "opening" ? "brought_forward" : KIND_OF[type] ?? "other";
 }
 
-/** Returns the lines, amounts and commissions by kind, and the commissions by what decides their tax. */
+/**
+ * Returns the lines, amounts and commissions by kind, the commissions by what decides their tax, and the amounts of
+ * sales and their corrections by tax point.
+ */
 function added({ cancels, replaces, taxes }, lines) {
   const sign = cancels ? "-1" : "1"; // A cancellation reverses each line,
   const signOfPayments = cancels || replaces ? "0" : sign; // but payments stay on the first document.
@@ -112,20 +115,24 @@ function added({ cancels, replaces, taxes }, lines) {
   const named = (line, name) => (spans.some((span) => span[name] === line[name]) && line[name]) || "";
   const kinds = Object.fromEntries(KINDS.map((kind) => [kind, { amounts: [], commissions: [] }]));
   const taxed = new Map();
+  const nets = new Map();
   for (const line of lines) {
     const kind = kindOf(line);
+    const amount = product(kind === "payments" ? signOfPayments : sign, line.amount);
     const commission = product(sign, line.commission);
-    kinds[kind].amounts.push(product(kind === "payments" ? signOfPayments : sign, line.amount));
+    kinds[kind].amounts.push(amount);
     kinds[kind].commissions.push(commission);
     if (kind === "brought_forward" || kind === "payments") continue;
     const key = JSON.stringify([line.tax_point, named(line, "kind"), named(line, "category")]);
     if (!taxed.has(key)) taxed.set(key, []);
     taxed.get(key).push(commission);
+    if (!nets.has(line.tax_point)) nets.set(line.tax_point, []);
+    if (SOLD.includes(kind)) nets.get(line.tax_point).push(amount);
   }
   const byKind = Object.entries(kinds).map(([kind, { amounts, commissions }]) => [
     kind, { lines: amounts.length, amount: sum(amounts), commission: sum(commissions) },
   ]);
-  return { kinds: Object.fromEntries(byKind), taxed };
+  return { kinds: Object.fromEntries(byKind), taxed, nets };
 }
 
 function checkSums(document, { kinds }) {
@@ -210,17 +217,29 @@ function checkTax(document, sums) {
   return document.taxes.map((row) => `${row.note.replace(/\.$/, "")}: ${row.tax} on ${row.base}`).join("; ");
 }
 
-function checkBalance(document) {
+/** Checks the net of each side that has collected money, and returns that of the marketplace. */
+function collectedBy({ collected }, { nets }) {
+  const found = collected.map(() => []);
+  for (const [day, amounts] of nets) {
+    const place = collected.findIndex((row) => row.tax_points.some(({ from, to }) => from <= day && day <= to));
+    if (place < 0) refuse(`Nobody is shown who has collected the money of ${day}`);
+    found[place].push(...amounts);
+  }
+  collected.forEach(({ by, net }, place) => expectSame(`The net collected by the ${by}`, net, sum(found[place])));
+  return byMarketplace({ collected });
+}
+
+const byMarketplace = ({ collected }) => sum(collected.filter(({ by }) => by === "marketplace").map(({ net }) => net));
+
+function checkBalance(document, sums) {
   const { opening, brought_forward: brought, previous, ...figures } = document;
   const { commission, tax, payable, proceeds, payments, closing } = figures;
   expectSame("opening", opening, sum([previous?.closing ?? "0", brought]));
   expectSame("payable", payable, sum([commission, tax]));
-  expectSame("proceeds", proceeds, roundedIn(document, collected(document), carriedBy(document).proceeds));
+  expectSame("proceeds", proceeds, roundedIn(document, collectedBy(document, sums), carriedBy(document).proceeds));
   expectSame("closing", closing, sum([opening, payable, minus(proceeds), minus(payments)]));
   return `${opening} + ${payable} − ${proceeds} − ${payments} = ${closing}`;
 }
-
-const collected = ({ collects, net }) => (collects === "marketplace" ? net : "0");
 
 /** Checks that the remainders are those before, and what the rounding of each figure leaves. */
 function checkRemainders(document, sums) {
@@ -234,7 +253,7 @@ function checkRemainders(document, sums) {
   const others = (rows) => rows.filter((one) => !document.taxes.some((row) =>
     row.scheme === one.scheme && same(row.percent, one.percent)));
   expect("What is left of other taxes", JSON.stringify(others(left.taxes)), JSON.stringify(others(known.taxes)));
-  const rest = sum([known.proceeds, collected(document), minus(document.proceeds)]);
+  const rest = sum([known.proceeds, byMarketplace(document), minus(document.proceeds)]);
   expectSame("What is left of the proceeds", left.proceeds, rest);
   return "What was exact, less what documents state: the next document of the account adds it before it rounds";
 }

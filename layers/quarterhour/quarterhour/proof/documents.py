@@ -185,4 +185,5 @@ def _in_common(document: Json) -> dict[str, Any]:
     """Return what a document and its cancellation have in common."""
     names = ("scheme", "percent", "note", "tax_points")
     taxes = [{name: row[name] for name in names} for row in document["taxes"]]
-    return {**{name: document[name] for name in _SAME}, "taxes": taxes}
+    collected = [{name: row[name] for name in ("by", "tax_points")} for row in document["collected"]]
+    return {**{name: document[name] for name in _SAME}, "taxes": taxes, "collected": collected}

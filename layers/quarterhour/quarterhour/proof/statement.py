@@ -82,6 +82,36 @@ def _charged(sums: LineSums, of_period: Sequence[Json]) -> dict[tuple[str, str, 
     return found or {(last_day, "", "", COMMISSION): Decimal(0)}
 
 
+def collected_of(sums: LineSums, shown: Sequence[Json]) -> list[dict[str, Any]]:
+    """Return the nets by who has collected them, as the statement shows it for each tax point.
+
+    Raises ``ValueError`` if it shows nobody for a tax point.
+    """
+    nets: dict[str, Decimal] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    before, span = None, {}
+    days: dict[str, Decimal] = {}
+    for (day, _, _), some in sorted(sums.tax_points.items()):
+        days[day] = exact_sum(days.get(day, Decimal(0)), some.value)
+    for day, net in days.items():
+        by = next((row["by"] for row in shown for one in row["tax_points"] if one["from"] <= day <= one["to"]), None)
+        if by is None:
+            raise ValueError(f"collected: no row has the tax point {day}")
+        nets[by] = exact_sum(nets.get(by, Decimal(0)), net)
+        spans = rows.setdefault(by, {"by": by, "tax_points": []})["tax_points"]
+        if by == before:
+            span["to"] = day
+        else:
+            span = {"from": day, "to": day}
+            spans.append(span)
+        before = by
+    return [{**row, "net": text_of(nets[by])} for by, row in rows.items()]
+
+
+def _by_marketplace(rows: Sequence[Json]) -> Decimal:
+    return exact_sum(*(Decimal(row["net"]) for row in rows if row["by"] == BY_MARKETPLACE))
+
+
 def _row_of(taxes: Sequence[Json], day: str, names: tuple[str, ...]) -> Json:
     for row in taxes:
         for span in row["tax_points"]:
@@ -145,8 +175,9 @@ def statement_of(sums: LineSums, header: Json, base: str, lines_file: Json) -> d
     rests = Rests(previous["remainders"] if previous else NOTHING)
     carried = Rests(cancels["carried"], -1) if cancels else rests
     taxes, left = taxes_of(sums, header["taxes"], header["period_charges"], unit, carried)
-    amounts = _amounts(sums, header, taxes, unit, carried)
-    rests.add(left, EXACT.subtract(amounts["net"], amounts["proceeds"]) if _is_collected(header) else Decimal(0))
+    collected = collected_of(sums, header["collected"])
+    amounts = _amounts(sums, header, taxes, unit, (_by_marketplace(collected), carried.proceeds))
+    rests.add(left, EXACT.subtract(_by_marketplace(collected), amounts["proceeds"]))
     orders = [] if header["cancels"] else _orders(sums)
     return {
         **{name: header[name] for name in _HEADER},
@@ -154,6 +185,7 @@ def statement_of(sums: LineSums, header: Json, base: str, lines_file: Json) -> d
         "due_on": _due_on(header, amounts["closing"]),
         "rounding": rounding_of(header),
         "taxes": taxes,
+        "collected": collected,
         "tax_in": _tax_in(sums, header, base, amounts, taxes),
         "remainders": rests.shown(),
         "earlier_months": _earlier_months(sums),
@@ -251,6 +283,13 @@ def shown_problems(document: Json) -> Iterator[str]:
         yield from differences(party, {member: party.get(member) for member in members}, name)
     if document["language"] not in LANGUAGES:
         yield f"language: expected {' or '.join(LANGUAGES)}, found {short(document['language'])}"
+    collectors = (
+        ("collects", document["collects"]),
+        *((f"collected[{index}].by", row["by"]) for index, row in enumerate(document["collected"])),
+    )
+    for path, by in collectors:
+        if by not in COLLECTORS:
+            yield f"{path}: expected {' or '.join(COLLECTORS)}, found {short(by)}"
     for index, row in enumerate(document["taxes"]):
         yield from profile_problems(row, f"taxes[{index}]")
 
@@ -285,8 +324,13 @@ def in_base(sums: Json, header: Json, base: str, signs: Signs) -> tuple[Json | N
     return in_base_, {"currency": base, "exchange_rate": units, **published}
 
 
-def _amounts(sums: LineSums, header: Json, taxes: Sequence[Json], unit: Unit, carried: Rests) -> dict[str, Decimal]:
-    """Return the amounts of a statement by name, in the order in which it shows them."""
+def _amounts(
+    sums: LineSums, header: Json, taxes: Sequence[Json], unit: Unit, collected: tuple[Decimal, Decimal]
+) -> dict[str, Decimal]:
+    """Return the amounts of a statement by name, in the order in which it shows them.
+
+    ``collected``: the net that the marketplace has collected, and what rounding left of the proceeds before.
+    """
     sold = {name: sums.kinds[name].value for name in SOLD.values()}
     net = exact_sum(*sold.values())
     of_lines = (sums.kinds[name].commission for name in (*SOLD.values(), OTHER))
@@ -296,7 +340,7 @@ def _amounts(sums: LineSums, header: Json, taxes: Sequence[Json], unit: Unit, ca
     brought_forward = sums.kinds[BROUGHT_FORWARD].commission
     opening = exact_sum(Decimal(previous["closing"]) if previous else Decimal(0), brought_forward)
     payments = sums.kinds[PAYMENTS].value
-    proceeds = _with_rest(net if _is_collected(header) else Decimal(0), carried.proceeds, unit)
+    proceeds = _with_rest(*collected, unit)
     return {
         "opening": opening,
         "brought_forward": brought_forward,
@@ -412,10 +456,3 @@ def _due_on(header: Json, closing: Decimal) -> str | None:
     """Return the day when a closing balance must be paid; ``None`` if the agency owes nothing."""
     days = timedelta(days=header["payment_days"])
     return (date.fromisoformat(header["issued_on"]) + days).isoformat() if closing > 0 else None
-
-
-def _is_collected(header: Json) -> bool:
-    """Return whether the marketplace holds the customers' money; raise ``ValueError`` if it is not clear who does."""
-    if header["collects"] not in COLLECTORS:
-        raise ValueError(f"collects: expected {' or '.join(COLLECTORS)}, found {short(header['collects'])}")
-    return bool(header["collects"] == BY_MARKETPLACE)

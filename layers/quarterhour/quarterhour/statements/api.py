@@ -109,7 +109,7 @@ class StatementFigures(NamedStatement):
     """The sum of the bases of tax, each rounded once to the currency's minor unit."""
     tax: Decimal
     proceeds: Decimal
-    """With `collects` `marketplace`, the net sales that it owes the agency; else 0."""
+    """The net of the sales, and of their corrections, whose money the marketplace has collected."""
     payments: Decimal
     closing: Decimal
     """What the agency owes; negative if it is owed."""
@@ -186,7 +186,7 @@ class StatementPreview(NamedStatement):
     tax: Decimal
     payable: Decimal
     proceeds: Decimal
-    """With `collects` `marketplace`, the net sales that it owes the agency, rounded; else 0."""
+    """The net, rounded, of the sales and their corrections whose money the marketplace has collected."""
     payments: Decimal
     closing: Decimal
     lines: Count
@@ -209,7 +209,7 @@ class Unbilled(TypedDict):
     commission: Decimal
     tax: Decimal
     proceeds: Decimal
-    """The net sales that the marketplace has collected for the agency; 0 if the agency collects them."""
+    """The net of the sales and their corrections whose money the marketplace has collected."""
     payments: Decimal
 
 
@@ -222,7 +222,7 @@ class AccountBalance(TypedDict):
     balance: Decimal
     """The closing balance of the last document, plus unbilled commission and tax, less proceeds and payments."""
     collects: Annotated[str, one_of(["agency", "marketplace"])]
-    """Who holds the customers' money, by the agency's registration of then."""
+    """Who collects the money of sales of then, by the agency's registration."""
     statement: LastStatement | None
     """The last document of the account; null before the first one."""
     unbilled: Unbilled

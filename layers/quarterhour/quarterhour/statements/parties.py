@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple, Self
 
-from quarterhour.registry.agencies.agency import Agency, TaxProfile
+from quarterhour.registry.agencies.agency import Agency
 from quarterhour.registry.owner import Owner
 
 
@@ -28,10 +28,10 @@ NO_VERSIONS: Final = PartyVersions()
 class Parties:
     """Who issues a statement and who receives it, as it shows them; ``agency`` is ``None`` if not registered then.
 
-    ``profile_at``: returns the agency's tax profile at an instant; ``None`` without one. ``versions``: known of both.
+    ``agency_at``: returns the agency as registered at an instant. ``versions``: known of both.
     """
 
     owner: Owner
     agency: Agency | None
-    profile_at: Callable[[datetime], TaxProfile | None]
+    agency_at: Callable[[datetime], Agency | None]
     versions: PartyVersions = NO_VERSIONS

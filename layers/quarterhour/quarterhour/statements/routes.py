@@ -18,7 +18,7 @@ def read(routes: Routes, resources: Resources) -> None:
     receivables.read(routes, resources)
     status.read(routes, resources)
     releases.read(routes, resources)
-    previews = PreviewQueries.of(resources)
+    previews = PreviewQueries.of(resources, routes.seconds_left)
 
     @routes.get("/accounts/<agency>/<currency>/balance", allow=own_agency, query=("at",))
     def account_balance(agency: Spellings, currency: str) -> http.Response:

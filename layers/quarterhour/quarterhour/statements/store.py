@@ -15,8 +15,9 @@ from quarterhour.aws.tables import insert_items
 from quarterhour.aws.workers import Workers
 from quarterhour.model.errors import NotFoundError, UnavailableError
 from quarterhour.model.identifiers import Account
+from quarterhour.model.instants import ALWAYS
 from quarterhour.model.periods import Period
-from quarterhour.registry.agencies.agency import Agency, TaxProfile, read_agency
+from quarterhour.registry.agencies.agency import Agency, read_agency
 from quarterhour.registry.documents.keys import agency_document
 from quarterhour.registry.documents.queries import KnownDocument, KnownDocuments
 from quarterhour.registry.documents.timeline import version_at
@@ -109,7 +110,7 @@ class PartyReader:
     def agency(self, agency: str, known: datetime) -> "AgencyAt":
         """Return a function that returns an agency's data at an instant; ``None`` if it was not registered then."""
         document = agency_document(agency)
-        return _agency_at(KnownDocuments(self.entities, known).document(document))
+        return AgencyAt(KnownDocuments(self.entities, known).document(document))
 
     def parties(self, accounts: Sequence[Account], at: datetime, known: datetime | PartyVersions) -> list[Parties]:
         """Return the parties to each account's statement: those of the instant, and the agencies' tax at any other.
@@ -121,19 +122,16 @@ class PartyReader:
         owner = _owner_at(document, at)
         names = {account.agency: agency_document(account.agency) for account in accounts}
         found = KnownDocuments(self.entities, of_agencies).documents(names.values())
-        agencies = {agency: _agency_at(found[name]) for agency, name in names.items()}
+        agencies = {agency: AgencyAt(found[name]) for agency, name in names.items()}
         return [
             Parties(
                 owner,
                 agencies[one.agency](at),
-                _profile_at(agencies[one.agency]),
+                agencies[one.agency],
                 PartyVersions(document.version, found[names[one.agency]].version),
             )
             for one in accounts
         ]
-
-
-AgencyAt = Callable[[datetime], Agency | None]
 
 
 def _owner_at(document: KnownDocument, at: datetime) -> Owner:
@@ -142,24 +140,27 @@ def _owner_at(document: KnownDocument, at: datetime) -> Owner:
     return owner if isinstance(owner, Owner) else Owner()
 
 
-def _agency_at(document: KnownDocument) -> AgencyAt:
-    """Return a function that returns the agency at an instant; each version is read and parsed once."""
+class AgencyAt:
+    """Returns an agency at an instant, ``None`` if not registered then. Each version is read and parsed once."""
 
-    @cache
-    def of_version(version: int | None) -> Agency | None:
-        content = document.content_of_version(version)
+    def __init__(self, document: KnownDocument) -> None:
+        self._document = document
+        self._of_version = cache(self._read)
+
+    def __call__(self, at: datetime) -> Agency | None:
+        """Return the agency at an instant."""
+        return self._of_version(version_at(self._document.timeline, at))
+
+    @property
+    def versions(self) -> list[Agency | None]:
+        """The agency before its first version, and by each version that is ever in force."""
+        starts = (ALWAYS[0], *(start.valid_from for start in self._document.timeline))
+        return [self(at) for at in starts]
+
+    def _read(self, version: int | None) -> Agency | None:
+        content = self._document.content_of_version(version)
         agency = None if content is None else read_agency(content)
         return agency if isinstance(agency, Agency) else None
-
-    return lambda at: of_version(version_at(document.timeline, at))
-
-
-def _profile_at(agency_at: AgencyAt) -> Callable[[datetime], TaxProfile | None]:
-    def profile_at(at: datetime) -> TaxProfile | None:
-        agency = agency_at(at)
-        return agency.tax if agency else None
-
-    return profile_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ def statement(profile_at: Callable[[datetime], TaxProfile | None], *days: str) -
     sums = AccountSums()
     for day in days:
         sums.add((Kind.SALES, False), day, ("default", "0.10"), day, Sum(1, Decimal(100), Decimal(10)))
-    parties = Parties(Owner(), Agency(datetime(2026, 1, 1, tzinfo=UTC)), profile_at)
+    agency = Agency(datetime(2026, 1, 1, tzinfo=UTC))
+    parties = Parties(Owner(), agency, lambda at: agency._replace(tax=profile_at(at)))
     made = Statement(plan(settings=AMSTERDAM), Account("42", "EUR"), sums, parties, iso_millis(PLANNED_AT))
     return replace(made, number="S-000001", kind=STATEMENT_DOCUMENT)
 

@@ -73,15 +73,15 @@ def test_the_last_exchange_rate_in_the_period_counts_and_without_one_the_last_af
 
 
 def test_net_that_the_marketplace_collects_is_rounded_once_and_taken_from_what_the_agency_owes() -> None:
-    assert not any(proceeds(Decimal("100.005"), "agency", "EUR", Rounding.HALF_UP))
+    assert not any(proceeds(Decimal(0), "EUR", Rounding.HALF_UP))
     for net, currency, rounding, amount, rest in (
         ("100.005", "EUR", Rounding.HALF_UP, "100.01", "-0.005"),
         ("100.005", "EUR", Rounding.HALF_EVEN, "100.00", "0.005"),
         ("100.5", "JPY", Rounding.HALF_UP, "101", "-0.5"),
     ):
-        assert tuple(map(str, proceeds(Decimal(net), "marketplace", currency, rounding))) == (amount, rest)
+        assert tuple(map(str, proceeds(Decimal(net), currency, rounding))) == (amount, rest)
     sums = sums_of(sales=("100.005", "10"), payments=("-80", "0"))
-    found = Amounts.of(sums, Decimal(5), [], proceeds(sums.net, "marketplace", "EUR", Rounding.HALF_EVEN))
+    found = Amounts.of(sums, Decimal(5), [], proceeds(sums.net, "EUR", Rounding.HALF_EVEN))
     assert (found.proceeds, found.closing) == (Decimal("100.00"), Decimal("-15.00"))
 
 

@@ -72,9 +72,10 @@ def billed(*statements: dict[str, Any], last: dict[str, Any] | None = None, at: 
     return Billed.of(statements, last, at)
 
 
-def balance(found: Billed, counted: Totals, collects: str = "agency", percent: int = 0) -> Balance:
+def balance(found: Billed, counted: Totals, *, collected: bool = False, percent: int = 0) -> Balance:
     """Return the balance of an account in GBP whose only open period has what is counted and not billed."""
-    month = OpenPeriod(date(2026, 12, 31), counted - found.charged, collects)
+    rest = counted - found.charged
+    month = OpenPeriod(date(2026, 12, 31), rest, rest.net if collected else money.ZERO)
     profile = TaxProfile(STANDARD, Decimal(percent))
     return Balance.of(found.closing, previews([month], found.ends, "GBP", lambda _: profile))
 
@@ -162,8 +163,8 @@ def test_a_balance_is_the_closing_balance_of_the_last_preview(
     lines: list[tuple[Decimal, Decimal, Decimal]], closing: Decimal
 ) -> None:
     months = [
-        OpenPeriod(date(2026, 12, 31), totals(str(one), str(paid), str(gross)), collects)
-        for (one, paid, gross), collects in zip(lines, ["agency", "marketplace"] * 3, strict=False)
+        OpenPeriod(date(2026, 12, 31), totals(str(one), str(paid), str(gross)), part)
+        for (one, paid, gross), part in zip(lines, [money.ZERO, Decimal("1.005")] * 3, strict=False)
     ]
     found = list(previews(months, Carried(closing), "GBP", lambda _: VAT))
     assert Balance.of(closing, found).amount == found[-1].amounts.closing
@@ -214,7 +215,7 @@ def test_each_previewed_period_is_taxed_by_the_profile_of_its_own_date() -> None
 
 def test_a_preview_of_an_agency_whose_sales_the_marketplace_collects_takes_them_from_what_it_owes() -> None:
     sold = totals("10.0005", "-50", "120.005", "-20")
-    months = [OpenPeriod(date(2026, 10, 31), sold, "marketplace"), OpenPeriod(date(2026, 11, 20), sold)]
+    months = [OpenPeriod(date(2026, 10, 31), sold, sold.net), OpenPeriod(date(2026, 11, 20), sold)]
     first, second = previews(months, Carried(Decimal("5.00")), "EUR", lambda _: VAT)
     assert (first.amounts.commission, first.amounts.tax) == (Decimal("10.00"), Decimal("2.00"))
     assert (str(first.amounts.proceeds), first.amounts.closing) == ("100.00", Decimal("-33.00"))  # 100.005, half even
@@ -224,7 +225,7 @@ def test_a_preview_of_an_agency_whose_sales_the_marketplace_collects_takes_them_
 def test_a_balance_counts_the_sales_that_the_marketplace_collected_and_has_on_no_statement() -> None:
     found = sealed(OCTOBER, "-87.90", "10.0005", net="100.005")
     counted = totals("12.0005", "-87.90", "125.005", "-5")
-    by_marketplace = balance(found, counted, "marketplace")
+    by_marketplace = balance(found, counted, collected=True)
     assert by_marketplace.proceeds == Decimal("20.00")
     assert by_marketplace.amount == Decimal("-18.00")  # -87.90 + 2.00 - 20.00 + 87.90
     by_agency = balance(found, counted)
@@ -234,7 +235,7 @@ def test_a_balance_counts_the_sales_that_the_marketplace_collected_and_has_on_no
 def test_each_previewed_period_takes_up_what_rounding_left_before() -> None:
     """The commission of 1.004 leaves 0.004 each time, so that of the third month has the cent."""
     months = [
-        OpenPeriod(date(2026, 9 + index, 30), totals("1.004", gross="10.004"), "marketplace") for index in range(3)
+        OpenPeriod(date(2026, 9 + index, 30), totals("1.004", gross="10.004"), Decimal("10.004")) for index in range(3)
     ]
     found = list(previews(months, Carried(), "GBP", lambda _: VAT))
     assert [str(one.amounts.commission) for one in found] == ["1.00", "1.01", "1.00"]

@@ -118,7 +118,7 @@ def test_a_recorded_payout_stays_in_its_run_whatever_clears_the_statement(paymen
 
 def test_a_recorded_payout_stays_in_its_run_if_the_agency_collects_now_or_the_statement_is_cancelled() -> None:
     still = ("payout-S-000001", "881.00", True)
-    assert planned([credit(), second(collects="agency")], recorded()) == [still]
+    assert planned([credit(), second(collects="agency", proceeds="0.00")], recorded()) == [still]
     assert planned([credit(), reversed_credit(opening="-881.00")], recorded()) == [still]
     assert planned([credit(), second()], recorded(), run=RUN._replace(last=Period(2026, 10))) == [still]
     least = RUN._replace(minimum=Decimal("1262.01"))
@@ -137,11 +137,16 @@ def test_only_statements_up_to_the_last_period_are_paid_and_payments_for_later_o
     assert payouts([credit(), second()], paid("-381.00", "S-000002"), run=run) == {"S-000001": "881.00"}
 
 
-def test_the_newest_statement_says_who_collects_and_where_the_agency_is_paid() -> None:
+def test_the_newest_statement_says_where_the_agency_is_paid() -> None:
     moved = {**CUSTOMER, "iban": "NL91ABNA0417164300", "legal_name": "Harbour Books B.V."}
     plan = plan_payouts([credit(), second(customer=moved)], [], RUN)
     assert [one.recipient[:2] for one in plan.payouts] == [("Harbour Books B.V.", "NL91ABNA0417164300")] * 2
-    assert payouts([credit(), second(collects="agency")]) == {}
+
+
+def test_proceeds_are_paid_out_though_the_agency_collects_now() -> None:
+    own = {"collects": "agency", "proceeds": "0.00"}
+    assert payouts([credit(), second(**own)]) == {"S-000001": "762.00"}
+    assert payouts([credit(collects="agency"), second(**own, brought_forward="-500.00")]) == {"S-000001": "881.00"}
 
 
 def reversed_credit(**changed: Any) -> StatementDocument:
@@ -159,7 +164,8 @@ def test_a_cancellation_and_a_new_statement_of_an_earlier_period_do_not_bring_ba
     for documents in ([credit(), second(customer=moved), reversed_credit()], [second(customer=moved), again]):
         plan = plan_payouts(documents, [], RUN)
         assert {one.recipient.iban for one in plan.payouts} == {"NL91ABNA0417164300"}
-    assert payouts([credit(), second(collects="agency"), reversed_credit(), again]) == {}
+    own = second(collects="agency", proceeds="0.00")
+    assert payouts([credit(), own, reversed_credit(), again]) == {"S-000003": "762.00"}
 
 
 def test_a_cancelled_statement_is_not_paid() -> None:

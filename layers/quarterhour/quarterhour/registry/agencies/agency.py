@@ -30,7 +30,7 @@ STATUSES: Final = (ACTIVE, CLOSED)
 BY_AGENCY: Final = "agency"
 BY_MARKETPLACE: Final = "marketplace"
 COLLECTORS: Final = (BY_AGENCY, BY_MARKETPLACE)
-"""Who holds the customers' money: the agency owes commission, or the marketplace owes the net sales less commission."""
+"""Who collects the customers' money: the agency owes commission, or the marketplace the net sales less commission."""
 MAX_ADDRESS: Final = 500
 LANGUAGES: Final = ("en", "de", "fr", "es", "nl")
 """The languages in which statements are written, by their codes of ISO 639-1."""
@@ -114,6 +114,11 @@ class Agency(NamedTuple):
     language: str = DEFAULT_LANGUAGE
     collects: str = BY_AGENCY
     iban: str | None = None
+
+
+def collector_of(agency: Agency | None) -> str:
+    """Return who collects the customers' money of an agency's sales: one that is not registered does so itself."""
+    return agency.collects if agency else BY_AGENCY
 
 
 def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[FieldProblem, ...]:

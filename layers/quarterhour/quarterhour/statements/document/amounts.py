@@ -6,14 +6,13 @@ from decimal import Decimal
 from typing import Final, NamedTuple, Self
 
 from quarterhour.model import money
-from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour.statements.document.tax import TaxRow, base_and_tax
 from quarterhour.statements.drafts.figures import AccountSums
 from quarterhour.statements.remainders import rounded_with
 
 
 class Proceeds(NamedTuple):
-    """What the marketplace owes an agency for its net, rounded once; ``rest``: what the rounding leaves."""
+    """What the marketplace owes an agency for sales, rounded once; ``rest``: what the rounding leaves."""
 
     amount: Decimal = money.ZERO
     rest: Decimal = money.ZERO
@@ -26,8 +25,8 @@ NO_PROCEEDS: Final = Proceeds()
 class Amounts:
     """The amounts of a statement: commission and tax are sums of rounded ones, proceeds are rounded, all else is exact.
 
-    ``proceeds``: the net that the marketplace has collected and owes the agency; 0 if the agency collects it. Sales may
-    have more decimals than the currency, and a balance may not.
+    ``proceeds``: the net of the lines whose money the marketplace has collected and owes the agency. Sales may have
+    more decimals than the currency, and a balance may not.
     """
 
     opening: Decimal
@@ -60,7 +59,7 @@ class Amounts:
     ) -> Self:
         """Return the amounts of an account's sums after a closing balance.
 
-        ``taxes``: on what the sums charge. ``collected``: the proceeds of their net.
+        ``taxes``: on what the sums charge. ``collected``: the proceeds of their lines.
         """
         commission, tax = base_and_tax(taxes)
         return cls(
@@ -75,10 +74,7 @@ class Amounts:
         )
 
 
-def proceeds(
-    net: Decimal, collects: str, currency: str, rounding: money.Rounding, carried: Decimal = money.ZERO
-) -> Proceeds:
-    """Return the proceeds of a net; 0 if the agency collects it itself. ``carried``: what rounding left before."""
-    own = net if collects == BY_MARKETPLACE else money.ZERO
-    amount = rounded_with(own, carried, currency, rounding)
-    return Proceeds(amount, money.subtract(own, amount))
+def proceeds(net: Decimal, currency: str, rounding: money.Rounding, carried: Decimal = money.ZERO) -> Proceeds:
+    """Return the proceeds of a net that the marketplace has collected. ``carried``: what rounding left before."""
+    amount = rounded_with(net, carried, currency, rounding)
+    return Proceeds(amount, money.subtract(net, amount))

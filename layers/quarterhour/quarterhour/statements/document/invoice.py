@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from quarterhour.model import money
 from quarterhour.model.currencies import LIVES
 from quarterhour.model.periods import Period
-from quarterhour.registry.agencies.agency import BY_MARKETPLACE, EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
+from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
 from quarterhour.statements.document.page_part import StatementContent
 from quarterhour.statements.listing import CREDIT_NOTE
 
@@ -243,8 +243,8 @@ def _span(first: str, last: str) -> str:
 
 
 def _prepaid(document: StatementContent, total: Decimal, *, is_credit_note: bool) -> Decimal:
-    """Return how much of the total the proceeds of sales cover, if the marketplace has them."""
-    if is_credit_note or document["collects"] != BY_MARKETPLACE:
+    """Return how much of the total the proceeds of sales cover."""
+    if is_credit_note:
         return money.ZERO
     return max(money.ZERO, min(total, Decimal(document["proceeds"])))
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from quarterhour.statements.document.collected import is_paid_out
 from quarterhour.statements.document.language import language_of
 from quarterhour.statements.document.page_amounts import AmountsPart
 from quarterhour.statements.document.page_appendix import AppendixPart
@@ -37,5 +38,5 @@ def _kind_of(document: StatementContent) -> str:
     """Return the key of the document's title."""
     if document["cancels"]:
         return "cancellation"
-    has_payout = document["document"] == "statement" and document["collects"] == "marketplace"
+    has_payout = document["document"] == "statement" and is_paid_out(document)
     return "settlement" if has_payout else str(document["document"])

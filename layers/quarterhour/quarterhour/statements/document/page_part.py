@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+from quarterhour.statements.document.collected import is_paid_out
 from quarterhour.statements.document.language import language_of
 from quarterhour.web.html.markup import Html, code, short
 
@@ -31,7 +32,7 @@ class PagePart(ABC):
     @property
     def _is_payout(self) -> bool:
         """Whether the marketplace pays the closing balance to the agency."""
-        return self._closing < 0 and self._of["collects"] == "marketplace"
+        return self._closing < 0 and is_paid_out(self._of)
 
     @property
     def _balance_name(self) -> str:

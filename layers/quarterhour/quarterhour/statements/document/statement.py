@@ -13,9 +13,10 @@ from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import day_in, start_of, time_zone
 from quarterhour.model.schema import SCHEMA
-from quarterhour.registry.agencies.agency import BY_AGENCY, DEFAULT_LANGUAGE, Agency, TaxProfile
+from quarterhour.registry.agencies.agency import BY_MARKETPLACE, DEFAULT_LANGUAGE, Agency, TaxProfile, collector_of
 from quarterhour.registry.owner import PAYMENT_DAYS
 from quarterhour.statements.document.amounts import Amounts, Proceeds, proceeds
+from quarterhour.statements.document.collected import Collected, by_marketplace, collected
 from quarterhour.statements.document.issuer_currency import in_issuer_currency
 from quarterhour.statements.document.tax import Taxable, TaxNames, TaxRow, taxed
 from quarterhour.statements.drafts.figures import (
@@ -68,8 +69,12 @@ class Statement:
         days = {*map(date.fromisoformat, self.sums.tax_points), *(one.tax_point for one in self._of_period)}
         return TaxNames.by(map(self._profile_on, days))
 
+    def _agency_on(self, day: date) -> Agency | None:
+        return self.parties.agency_at(start_of(day, time_zone(self.plan.zone)))
+
     def _profile_on(self, day: date) -> TaxProfile | None:
-        return self.parties.profile_at(start_of(day, time_zone(self.plan.zone)))
+        agency = self._agency_on(day)
+        return agency.tax if agency else None
 
     @cached_property
     def carried(self) -> Remainders:
@@ -113,14 +118,26 @@ class Statement:
 
     @property
     def collects(self) -> str:
-        """Who holds the customers' money, by the registration at the end of the period."""
-        agency = self.parties.agency
-        return agency.collects if agency else BY_AGENCY
+        """Who collects the customers' money, by the registration at the end of the period."""
+        return collector_of(self.parties.agency)
+
+    @cached_property
+    def collected(self) -> list[Collected]:
+        """The net by who has collected it: the registration at each tax point says so."""
+        nets = {date.fromisoformat(day): some.amount for day, some in self.sums.tax_points.items()}
+        return collected(nets, lambda day: collector_of(self._agency_on(day)))
+
+    @property
+    def _iban(self) -> str | None:
+        """The agency's IBAN at the end of the period, or of the last day whose money the marketplace has collected."""
+        days = [span.last for row in self.collected if row.by == BY_MARKETPLACE for span in row.tax_points]
+        agencies = (self.parties.agency, *(self._agency_on(day) for day in sorted(days, reverse=True)))
+        return next((one.iban for one in agencies if one and one.iban), None)
 
     @cached_property
     def _proceeds(self) -> Proceeds:
         currency, rounding = self.account.currency, self.plan.rounding
-        return proceeds(self.sums.net, self.collects, currency, rounding, self.carried.proceeds)
+        return proceeds(by_marketplace(self.collected), currency, rounding, self.carried.proceeds)
 
     @cached_property
     def amounts(self) -> Amounts:
@@ -198,12 +215,13 @@ class Statement:
             "agency": self.account.agency,
             "currency": self.account.currency,
             "owner": self.parties.owner.as_dict(),
-            "customer": _customer(agency),
+            "customer": _customer(agency, self._iban),
             "rounding": plan.rounding.value,
             "taxes": [row.as_dict() for row in self.taxes],
             "period_charges": [one.as_dict() for one in sums.charges.of_period],
             "tax_in": self._tax_in(),
             "collects": self.collects,
+            "collected": [row.as_dict() for row in self.collected],
             "remainders": self.remainders.as_dict(),
             **{name: money.plain(value) for name, value in self.shown_amounts.items()},
             "lines": sums.lines,
@@ -239,11 +257,11 @@ def as_bytes(document: Mapping[str, Any]) -> bytes:
     return ("{\n" + ",\n".join(members) + "\n}\n").encode()
 
 
-def _customer(agency: Agency | None) -> dict[str, Any]:
-    names = ("legal_name", "address", "country", "group", "contact", "iban")
+def _customer(agency: Agency | None, iban: str | None) -> dict[str, Any]:
+    names = ("legal_name", "address", "country", "group", "contact")
     facts = {name: getattr(agency, name) if agency else None for name in names}
     vat_id = agency.tax.vat_id if agency and agency.tax else None
-    return {"registered": agency is not None, **facts, "vat_id": vat_id}
+    return {"registered": agency is not None, **facts, "iban": iban, "vat_id": vat_id}
 
 
 def _base(plan: StatementPlan, base: BaseFigures | None) -> dict[str, Any] | None:

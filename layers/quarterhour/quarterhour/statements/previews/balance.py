@@ -10,7 +10,6 @@ from quarterhour.model.clock import parse_iso
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
-from quarterhour.registry.agencies.agency import BY_AGENCY
 from quarterhour.statements.document.amounts import Amounts, proceeds
 from quarterhour.statements.document.tax import ProfileAt, Taxable, TaxRow, base_and_tax, taxed
 from quarterhour.statements.drafts.draft import DraftItem
@@ -160,11 +159,14 @@ def totals_of(sums: AccountSums) -> Totals:
 
 
 class OpenPeriod(NamedTuple):
-    """A period without a draft: the day by which all of it is taxed, its totals, and who collects at its end."""
+    """A period without a draft: the day by which all of it is taxed, its totals, and what the marketplace collected.
+
+    ``collected``: of the net.
+    """
 
     day: date
     totals: Totals
-    collects: str = BY_AGENCY
+    collected: Decimal = money.ZERO
 
 
 class Preview(NamedTuple):
@@ -196,11 +198,11 @@ def previews(
     Each is taxed by one day, as counters know no tax points, kinds or categories. ``carried``: from what is before
     them. Each period's closing balance is the next one's opening balance.
     """
-    for day, totals, collects in periods:
+    for day, totals, collected in periods:
         (closing, before), net = carried, totals.net
         taxes = taxed({Taxable(day): totals.commission}, currency, profile_at, rounding, before)
         commission, tax = base_and_tax(taxes)
-        got = proceeds(net, collects, currency, rounding, before.proceeds)
+        got = proceeds(collected, currency, rounding, before.proceeds)
         amounts = Amounts(closing, money.ZERO, net, totals.commission, commission, tax, totals.payments, got.amount)
         remainders = before.after((rest for row in taxes for rest in row.rests), got.rest)
         found = Preview(totals, amounts, taxes, remainders)

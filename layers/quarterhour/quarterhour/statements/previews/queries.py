@@ -21,7 +21,7 @@ from quarterhour.model.instants import ALWAYS
 from quarterhour.model.periods import Calendar, Period, start_of
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
-from quarterhour.registry.agencies.agency import BY_AGENCY, Agency, TaxProfile
+from quarterhour.registry.agencies.agency import TaxProfile, collector_of
 from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.keys import draft_key, last_document_key, statement_key
 from quarterhour.statements.plan import Progress, months
@@ -37,6 +37,7 @@ from quarterhour.statements.previews.balance import (
     previews,
     totals_of,
 )
+from quarterhour.statements.previews.collected import CollectedReader
 from quarterhour.statements.previews.unreleased import UnreleasedStatements
 from quarterhour.statements.queries import PeriodState, StatementQueries
 from quarterhour.statements.store import AgencyAt, PartyReader, plan_of_period
@@ -56,11 +57,13 @@ class PreviewQueries:
     statements: StatementQueries
     counters: CounterQueries
     retention: Retention
+    collected: CollectedReader
 
     @classmethod
-    def of(cls, resources: Resources) -> Self:
-        """Return the queries of a function."""
-        return cls(StatementQueries.of(resources), CounterQueries(resources.entities), Retention())
+    def of(cls, resources: Resources, remaining_seconds: Callable[[], float]) -> Self:
+        """Return the queries of a function. ``remaining_seconds``: those of the current request."""
+        statements, counters = StatementQueries.of(resources), CounterQueries(resources.entities)
+        return cls(statements, counters, Retention(), CollectedReader.of(resources, remaining_seconds))
 
     @property
     def _entities(self) -> EntityReader:
@@ -166,13 +169,11 @@ class PreviewQueries:
             rest = not_drafted(of_periods(before, progress.first_period), drafted)
             if rest != Totals():
                 counted = {**counted, first: counted.get(first, Totals()) + rest}
+        nets = self.collected.read(account, agency_at, self._calendar, first, None)
+        of_periods_ = {one: counted.get(one, Totals()) for one in months(first, last)}
         periods = [
-            OpenPeriod(
-                min(one.last_day, today),
-                counted.get(one, Totals()),
-                _collects(agency_at(min(self._calendar.starts(one.next) - _INSTANT, now))),
-            )
-            for one in months(first, last)
+            OpenPeriod(min(one.last_day, today), totals, nets.of_period(one, totals.net))
+            for one, totals in of_periods_.items()
         ]
         return previews(periods, carried, account.currency, self._profile_on(agency_at), self._rounding)
 
@@ -205,7 +206,9 @@ class PreviewQueries:
             billed, unbilled = self._consistently(account, as_of, quarter_hour)
             # At midnight, what is unbilled is of the day that has ended.
             day = self._calendar.day_of(as_of - _INSTANT)
-            period = OpenPeriod(day, unbilled, _collects(agency_at(as_of)))
+            first = billed.last.period.next if billed.last else self.statements.first_period(self.statements.progress())
+            nets = self.collected.read(account, agency_at, self._calendar, first, as_of)
+            period = OpenPeriod(day, unbilled, nets.of_all(unbilled.net))
             profile_on = self._profile_on(agency_at)
             found = list(previews([period], billed.ends, account.currency, profile_on, self._rounding))
         else:
@@ -219,7 +222,7 @@ class PreviewQueries:
             "currency": account.currency,
             "as_of": iso_millis(as_of),
             "balance": money.plain(balance.amount),
-            "collects": _collects(agency_at(as_of)),
+            "collects": collector_of(agency_at(as_of)),
             "statement": None
             if last is None or billed.bound is None
             else {
@@ -305,7 +308,3 @@ class PreviewQueries:
                 f"the counters from {iso_seconds(oldest.start)} on are kept no longer: ask for a day's midnight (UTC), "
                 f"or an instant after {iso_seconds(earliest)}"
             )
-
-
-def _collects(agency: Agency | None) -> str:
-    return agency.collects if agency else BY_AGENCY

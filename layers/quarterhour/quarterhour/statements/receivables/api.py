@@ -61,6 +61,8 @@ class OpenStatement(PaymentState):
     period: Month
     number: str
     document: DocumentKind
+    proceeds: Decimal
+    """The part of `amount` that the marketplace has collected and owes."""
 
 
 class UnknownPayment(TypedDict):

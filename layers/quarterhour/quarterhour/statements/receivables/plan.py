@@ -69,12 +69,14 @@ class BilledDocument(NamedTuple):
     issued_on: date
     due_on: date | None = None
     cancels: str | None = None
+    proceeds: Decimal = money.ZERO
 
     @classmethod
     def of(cls, document: Document) -> Self:
         """Return what is allocated to a document of a release."""
         dates = document.issued_on, document.due_on
-        return cls(document.period, document.number, document.kind, document.amount, *dates, document.cancels or None)
+        cancels, proceeds = document.cancels or None, document.figures["proceeds"]
+        return cls(document.period, document.number, document.kind, document.amount, *dates, cancels, proceeds)
 
 
 class NamedPayment(NamedTuple):
@@ -143,7 +145,14 @@ class Receivable:
     def as_dict(self, on: date) -> "api.OpenStatement":
         """Return the document as lists of the API show it."""
         one = self.document
-        return {"period": str(one.period), "number": one.number, "document": one.document, **self.payment(on)}
+        proceeds = money.plain(one.proceeds)
+        return {
+            "period": str(one.period),
+            "number": one.number,
+            "document": one.document,
+            "proceeds": proceeds,
+            **self.payment(on),
+        }
 
 
 @dataclass(frozen=True, slots=True)

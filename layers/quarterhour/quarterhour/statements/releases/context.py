@@ -133,4 +133,9 @@ class DraftContexts:
 
 def _profile_on(parties: Parties, plan: StatementPlan) -> Callable[[date], TaxProfile | None]:
     zone = time_zone(plan.zone)
-    return lambda day: parties.profile_at(start_of(day, zone))
+
+    def profile_on(day: date) -> TaxProfile | None:
+        agency = parties.agency_at(start_of(day, zone))
+        return agency.tax if agency else None
+
+    return profile_on

@@ -1,6 +1,6 @@
 """Reads drafts with their checks, and releases."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -46,13 +46,13 @@ class DraftQueries:
     workers: Workers
 
     @classmethod
-    def of(cls, resources: Resources) -> Self:
-        """Return the queries of a function."""
+    def of(cls, resources: Resources, remaining_seconds: Callable[[], float]) -> Self:
+        """Return the queries of a function. ``remaining_seconds``: those of the current request."""
         return cls(
             ReleaseStore(resources.dynamodb, resources.entity_table, resources.workers),
             DraftContexts.of(resources),
             SealedFiles.of(resources),
-            PreviewQueries.of(resources),
+            PreviewQueries.of(resources, remaining_seconds),
             resources.workers,
         )
 

@@ -25,7 +25,7 @@ _PREVIEW: Final = {"true": True, "false": False}
 
 def read(routes: Routes, resources: Resources) -> None:
     """Register the reading routes."""
-    queries = DraftQueries.of(resources)
+    queries = DraftQueries.of(resources, routes.seconds_left)
 
     @routes.get("/drafts", allow=staff, query=("period", "agency", "preview", *PAGE))
     def list_drafts() -> http.Response:

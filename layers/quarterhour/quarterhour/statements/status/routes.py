@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def read(routes: Routes, resources: Resources) -> None:
     """Register the reading routes."""
     statuses, receivables = StatementStatusQueries(resources.entities), ReceivableQueries.of(resources)
-    previews = PreviewQueries.of(resources)
+    previews = PreviewQueries.of(resources, routes.seconds_left)
 
     @routes.get("/statements", allow=everyone, query=("period", "agency", "status", *PAGE))
     def list_statements() -> http.Response:
