@@ -4,7 +4,21 @@ from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Currency, Day, From, Instant, Month, Name, QuarterHourName, Totals, one_of
+from quarterhour.model.api import (
+    Count,
+    Currency,
+    Day,
+    Decimal,
+    From,
+    Instant,
+    Month,
+    Name,
+    QuarterHourName,
+    Text,
+    Totals,
+    one_of,
+)
+from quarterhour.model.tiers import Mode, Per
 from quarterhour.snapshots.api import Trend
 from quarterhour.web.api import Page
 
@@ -46,7 +60,46 @@ class AccountDay(TotalsOfDay):
     customers: Count
 
 
-class AccountPeriod(Totals):
+TierBounds = TypedDict("TierBounds", {"from": Decimal, "to": Decimal | None, "percent": Decimal})
+"""A tier: from which turnover to which one a percentage holds; the last one has no end."""
+
+
+class TierSoFar(TierBounds):
+    """A tier with its part of the turnover so far, and the commission of that."""
+
+    turnover: Decimal
+    commission: Decimal
+
+
+class TiersSoFar(TierBounds):
+    """A charge with tiers so far, with the tier that is reached."""
+
+    name: Text
+    per: Annotated[str, one_of(Per)]
+    """The span whose turnover counts: it may have begun before the period."""
+    group: Text | None
+    """The group whose turnover counts; null for that of the account alone."""
+    mode: Annotated[str, one_of(Mode)]
+    turnover: Decimal
+    """What counts in the span so far."""
+    missing: Decimal | None
+    """What is missing to the next tier; null in the last one."""
+    commission: Decimal
+    """What the account is charged so far of this period; no part of the totals. Of a group's, rounded to 10 places."""
+    steps: list[TierSoFar]
+    """The tiers of the turnover so far."""
+
+
+class ChargedTotals(Totals):
+    """Totals of a period."""
+
+    tiers: NotRequired[list[TiersSoFar]]
+    """The charges with tiers, if there are any."""
+    charged: NotRequired[Decimal]
+    """The commission with what tiers charge so far, if there are any."""
+
+
+class AccountPeriod(ChargedTotals):
     """An account's totals in a period."""
 
     period: Month
@@ -59,9 +112,9 @@ class OverviewAccount(TypedDict):
     currency: Currency
     registered: bool
     """Whether its agency is registered."""
-    now: Totals
+    now: ChargedTotals
     """Its totals in the later one."""
-    before: Totals
+    before: ChargedTotals
     """Its totals in the earlier one."""
 
 

@@ -1,18 +1,15 @@
 """The overview of the marketplace: accounts in a period or span and the one before, and the sums of their days."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.keys import (
-    account_of,
     day_of,
     day_sk,
-    period_key,
-    period_sk,
     quarter_hour_sk_bounds,
 )
 from quarterhour.counters.plan import Retention
@@ -37,14 +34,16 @@ DayTotals = dict[tuple[str, date], Totals]
 """Totals by currency and day."""
 
 
-def listed_account(account: "api.ListedAccount", now: Totals, before: Totals) -> "api.OverviewAccount":
+def listed_account(
+    account: "api.ListedAccount", now: "api.ChargedTotals", before: "api.ChargedTotals"
+) -> "api.OverviewAccount":
     """Return a listed account as the overview shows it: its names, and its totals in both periods."""
     return {
         "agency": account["agency"],
         "currency": account["currency"],
         "registered": account["registered"],
-        "now": figures(now),
-        "before": figures(before),
+        "now": now,
+        "before": before,
     }
 
 
@@ -68,8 +67,9 @@ def sums_by_day(counters: Iterable[tuple[Account, Iterable[Values]]]) -> DayTota
     )
 
 
-def _sum_in(span: ComparedSpan, days: Mapping[date, Totals]) -> Totals:
-    return total(totals for day, totals in days.items() if span.holds(day))
+def _figures_in(span: ComparedSpan, days: Mapping[date, Totals]) -> "api.ChargedTotals":
+    found = total(totals for day, totals in days.items() if span.holds(day))
+    return cast("api.ChargedTotals", figures(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,14 @@ class OverviewQueries:
         page, states = self.counters.with_money(agency, paging, remaining_seconds)
         accounts = [state.account for state in states]
         listed = with_registrations(page, self.registered).items
-        totals = self._totals(states, (period, period.previous))
+        both = (period, period.previous)
+        totals = self.counters.totals_in(states, lambda _: both)
+        named = [(account, month) for account in accounts for month in both]
+        shown = self.counters.charged(states, [(*one, totals.get(one, Totals())) for one in named])
         first, last = period.previous.first_day, period.last_day
         days = self.workers.map(lambda state: self._days(state, first, last), states)
         items = [
-            listed_account(one, *(totals.get((account, month), Totals()) for month in (period, period.previous)))
-            for one, account in zip(listed, accounts, strict=True)
+            listed_account(one, now, before) for one, now, before in zip(listed, shown[::2], shown[1::2], strict=True)
         ]
         return {
             "period": str(period),
@@ -118,7 +120,7 @@ class OverviewQueries:
         listed = with_registrations(page, self.registered).items
         found = self.workers.map(lambda state: self._days_of(state, kept), states)
         items = [
-            listed_account(one, *(_sum_in(span, days) for span in (kept.now, kept.before)))
+            listed_account(one, *(_figures_in(span, days) for span in (kept.now, kept.before)))
             for one, days in zip(listed, found, strict=True)
         ]
         by_day = (
@@ -143,21 +145,6 @@ class OverviewQueries:
             last = QuarterHour.at(spans.before.end).previous
             bounds = quarter_hour_sk_bounds(QuarterHour.first_of(part), last)
             found[part] = total(map(Totals.of, self.counters.counted(state, *bounds, _QUARTER_HOURS_OF_A_DAY)))
-        return found
-
-    def _totals(
-        self, states: Sequence[AccountState], periods: Sequence[Period]
-    ) -> dict[tuple[Account, Period], Totals]:
-        """Return the totals of accounts in those of the periods in which they have events."""
-        keys = [period_key(state.account, period) for period in periods for state in states]
-        own = {(account_of(one["pk"]), one["sk"]): one for one in self.counters.entities.get_many(keys)}
-        found: dict[tuple[Account, Period], Totals] = {}
-        for state in states:
-            for period in periods:
-                sk = period_sk(period)
-                counter = state.counter_for_readers(sk, own.get((state.account, sk)))
-                if counter:
-                    found[state.account, period] = Totals.of(counter)
         return found
 
     def _days(self, state: AccountState, first: date, last: date) -> list[Values]:

@@ -1,10 +1,10 @@
 """Reads the counters: an account's lifetime totals, and those of its quarter-hours and days."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from quarterhour.aws.entity import IndexRange, Key, Range, Values
 from quarterhour.aws.entity_table import EntityReader
@@ -20,12 +20,15 @@ from quarterhour.counters.keys import (
     day_of,
     day_sk,
     latest_key,
+    period_key,
     period_of,
     period_sk,
     quarter_hour_of,
     quarter_hour_sk_bounds,
 )
+from quarterhour.counters.tiers import Months, charged, has_groups, months_of
 from quarterhour.counters.windows import AccountState
+from quarterhour.model.charge_totals import NO_CHARGE_TOTALS
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import is_name, shown
@@ -43,8 +46,10 @@ from quarterhour.web.parameters import name
 
 if TYPE_CHECKING:
     from quarterhour.counters import api
+    from quarterhour.model.charge_totals import ChargeTotals
 
 _DAY: Final = timedelta(days=1)
+_ACCOUNTS_A_PAGE: Final = 100
 
 
 def state(values: Values) -> "api.AccountState":
@@ -227,8 +232,81 @@ class CounterQueries:
         """Return a page of the totals of the periods from ``first`` to before ``end``."""
         before = paging.start(lambda text: within(first, Period.parse(text), end), first.previous)
         low, high = period_sk(before.next), period_sk(end.previous)
-        entries = self.counted(self.state_of(account), low, high, paging.limit + 1)
-        return paging.cut(entries, _shown_period, lambda values: str(period_of(values["sk"])))
+        state = self.state_of(account)
+        entries = self.counted(state, low, high, paging.limit + 1)
+        found: dict[str, Totals] = {}
+
+        def show(values: Values) -> "api.AccountPeriod":
+            period = str(period_of(values["sk"]))
+            found[period] = Totals.of(values)
+            return cast("api.AccountPeriod", {"period": period, **figures(found[period])})
+
+        page = paging.cut(entries, show, lambda values: str(period_of(values["sk"])))
+        periods = [one["period"] for one in page.items]
+        shown = self.charged([state], [(state.account, Period.parse(one), found[one]) for one in periods])
+        items: list[api.AccountPeriod] = [{"period": period, **one} for period, one in zip(periods, shown, strict=True)]
+        return Page(items, page.after)
+
+    def charged(
+        self, states: Sequence[AccountState], totals: Sequence[tuple[Account, Period, Totals]]
+    ) -> "list[api.ChargedTotals]":
+        """Return totals of periods as the API shows them, in their order, each with what tiers charge so far.
+
+        ``states``: the account items of these accounts. Without tiers, nothing is read.
+        """
+        tiered = [(account, period, one.charges) for account, period, one in totals if one.charges.turnover]
+        spans: dict[Account, set[Period]] = {}
+        for account, period, charges in tiered:
+            spans.setdefault(account, set()).update(months_of(period, charges), (period,))
+        own = self.turnover([one for one in states if one.account in spans], spans)
+        grouped = {account.currency: set[Period]() for account, _, charges in tiered if has_groups(charges)}
+        for account, months in spans.items():
+            grouped.get(account.currency, set()).update(months)
+        groups = {currency: self._of_all(currency, months, states) for currency, months in grouped.items()}
+        return [
+            charged(period, one, own.get(account, {}), groups.get(account.currency, {}))
+            for account, period, one in totals
+        ]
+
+    def _of_all(self, currency: str, months: Collection[Period], known: Iterable[AccountState]) -> Months:
+        """Return the turnover of all accounts in a currency in some months; all of them are read.
+
+        ``known``: some of them, as the index may lag behind.
+        """
+        found: dict[Period, ChargeTotals] = {}
+        read = self.latest(*account_pk_bounds(None), _ACCOUNTS_A_PAGE)
+        both = (*known, *(AccountState.of(account_of(values["pk"]), values) for values in read))
+        states = list({one.account: one for one in both if one.account.currency == currency}.values())
+        for of_account in self.turnover(states, {state.account: months for state in states}).values():
+            for month, charges in of_account.items():
+                found[month] = found.get(month, NO_CHARGE_TOTALS) + charges
+        return found
+
+    def turnover(
+        self, states: Sequence[AccountState], months: Mapping[Account, Collection[Period]]
+    ) -> dict[Account, Months]:
+        """Return the turnover of accounts in those months in which they have any."""
+        totals = self.totals_in(states, lambda account: months[account])
+        found: dict[Account, dict[Period, ChargeTotals]] = {}
+        for (account, month), one in totals.items():
+            if one.charges.turnover:
+                found.setdefault(account, {})[month] = one.charges
+        return dict(found)
+
+    def totals_in(
+        self, states: Sequence[AccountState], periods: Callable[[Account], Iterable[Period]]
+    ) -> dict[tuple[Account, Period], Totals]:
+        """Return the totals of accounts in those of the periods in which they have events."""
+        named = [(state, period) for state in states for period in periods(state.account)]
+        keys = [period_key(state.account, period) for state, period in named]
+        own = {(account_of(one["pk"]), one["sk"]): one for one in self.entities.get_many(keys)}
+        found: dict[tuple[Account, Period], Totals] = {}
+        for state, period in named:
+            sk = period_sk(period)
+            counter = state.counter_for_readers(sk, own.get((state.account, sk)))
+            if counter:
+                found[state.account, period] = Totals.of(counter)
+        return found
 
     def state_of(self, account: Account) -> AccountState:
         """Return an account's item: what it holds of the windows that have not left."""
@@ -292,10 +370,6 @@ def _listed(account: "api.AccountInWindow") -> "api.ListedAccount":
 def _shown_quarter_hour(values: Values) -> "api.AccountQuarterHour":
     quarter_hour = quarter_hour_of(values["sk"])
     return {"quarter_hour": str(quarter_hour), "start": iso_seconds(quarter_hour.start), **figures(Totals.of(values))}
-
-
-def _shown_period(values: Values) -> "api.AccountPeriod":
-    return {"period": str(period_of(values["sk"])), **figures(Totals.of(values))}
 
 
 def _shown_day(values: Values) -> "api.TotalsOfDay":
