@@ -25,11 +25,14 @@ def setting(text: str) -> tuple[str, str]:
 
 
 def settings_of(csv_map: CsvMap, given: dict[str, str]) -> dict[str, str]:
-    """Return the values that a map asks for; raise `MapError` if one is missing or unknown."""
+    """Return the values that a map asks for, and those given in place of its own.
+
+    Raises `MapError` if one is missing or unknown.
+    """
     for name, meaning in csv_map.settings.items():
         if name not in given:
             raise MapError(f"settings.{name}", f"give --set {name}=...: {meaning}")
     for name in given:
-        if name not in csv_map.settings:
+        if name not in {*csv_map.settings, *csv_map.values}:
             raise MapError(f"settings.{name}", "the map asks for no such value")
     return given

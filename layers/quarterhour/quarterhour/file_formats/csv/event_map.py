@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Final
 
 from quarterhour.file_formats.csv.cells import Cells
-from quarterhour.file_formats.csv.compiler import ROW, Compiler, Value
+from quarterhour.file_formats.csv.compiler import CURRENCY, ROW, Compiler, Value
+from quarterhour.file_formats.csv.row_map import rule_name
 from quarterhour.file_formats.csv.sections import Section
 from quarterhour.ledger.events.event import DETAILS, OF_CORRECTIONS, STATEMENT, VIEW, VOID
 
@@ -18,7 +19,8 @@ ENVELOPE: Final = ("id", "source", "type", "subject")
 class EventMap:
     """Converts a row into one event, if `when` is true. A `Value` is a text that may depend on the amount's sign.
 
-    A map of voids has no `amount`. `money` are the columns of its amounts of money, and `formula` is the text of its
+    With a `rule`, the event is left out under that name, and has an amount and a currency alone. A map of voids has no
+    `amount`. `money` are the columns of its amounts of money, and `formula` is the text of its
     amount and currency. `by_row`: whether the id holds the row's number.
     """
 
@@ -31,10 +33,13 @@ class EventMap:
     money: frozenset[str]
     formula: str
     by_row: bool
+    rule: str = ""
 
 
 def event_map(event: Section, compiler: Compiler) -> EventMap:
     """Return the map of an `[[event]]`; raise `MapError` if it is invalid."""
+    if "rule" in event:
+        return _left_out(event, compiler)
     with event, event.section("data") as data, data.section("extra") as extra:
         is_view = event.is_text("type", VIEW)
         has_amount = "amount" in data or not (is_view or event.is_text("type", VOID))
@@ -55,4 +60,22 @@ def event_map(event: Section, compiler: Compiler) -> EventMap:
             money=frozenset(compiler.money),
             formula=formula,
             by_row=by_row,
+        )
+
+
+def _left_out(event: Section, compiler: Compiler) -> EventMap:
+    """Return the map of an `[[event]]` with a rule: a part of a row that is left out under the rule's name."""
+    with event, event.section("data") as data:
+        formula = f"{data.peek('amount')} {data.peek(CURRENCY)}"
+        return EventMap(
+            when=compiler.tests(event, "when"),
+            amount=compiler.money_amount(data.text("amount"), data.path("amount")),
+            time=None,
+            envelope={},
+            data={CURRENCY: compiler.value(data, CURRENCY, compiler.text)},
+            extra={},
+            money=frozenset(),
+            formula=formula,
+            by_row=False,
+            rule=rule_name(event, "rule"),
         )

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from quarterhour.file_formats.amounts import in_minor_units
 from quarterhour.file_formats.csv.cells import Cells
-from quarterhour.file_formats.csv.compiler import ROW, Value
+from quarterhour.file_formats.csv.compiler import CURRENCY, ROW, Value
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError, MapError
 from quarterhour.file_formats.csv.event_map import EventMap
 from quarterhour.file_formats.csv.lines import BROKEN
@@ -18,6 +19,7 @@ from quarterhour.file_formats.csv.shares import Orders
 from quarterhour.file_formats.csv.summary import ConvertedRow, CurrencySums
 from quarterhour.file_formats.csv.table import BadRow, CsvRecord, Table
 from quarterhour.file_formats.csv.totals import FileTotals
+from quarterhour.file_formats.item_key import key_of
 from quarterhour.ledger.events.event import Event, Rejection, read_event
 from quarterhour.model import money
 
@@ -97,6 +99,7 @@ class Converter:
         counted = {
             name: str(self._seen.count([name, *of(cells)], self.rows)) for name, of in self._map.counters.items()
         }
+        counted |= {name: key_of(of(cells)) for name, of in self._map.keys.items()}
         cells |= {ROW: str(self.rows), **self._settings, **counted}
         return cells | self.orders.shares(cells) if self.orders else cells
 
@@ -120,9 +123,11 @@ class Converter:
         try:
             if rule := self.rule_of(cells):
                 return ConvertedRow(self.line, rule=rule, amounts={} if rule == TOTALS else self.amounts(cells))
-            made = [_event(cells, each, self._map.numbers) for each in self._map.events if each.when(cells)]
+            of_row = [each for each in self._map.events if each.when(cells)]
+            made = [_event(cells, each, self._map.numbers) for each in of_row if not each.rule]
             self.take(cells, [str(one.event.identity) for one in made])
-            return ConvertedRow(self.line, tuple(made), amounts=self._amounts_of(made, cells))
+            left_out = tuple((each.rule, sums) for each in of_row if each.rule and (sums := _sums_by(each, cells)))
+            return ConvertedRow(self.line, tuple(made), amounts=self._amounts_of(made, cells), left_out=left_out)
         except CellError as error:
             return ConvertedRow(self.line, bad=str(error), amounts=self.amounts(cells))
 
@@ -198,6 +203,12 @@ class Converter:
         return [ConvertedRow(one.line, bad=one.reason, is_row=False) for one in found]
 
 
+def _sums_by(left_out: EventMap, cells: Cells) -> CurrencySums:
+    """Return the amount of a part of a row that is left out, by its currency."""
+    amount = left_out.amount(cells) if left_out.amount else money.ZERO
+    return {left_out.data[CURRENCY](cells, amount).strip().upper(): amount}
+
+
 def sums_of(made: Iterable[MappedEvent]) -> dict[str, Decimal]:
     """Return the sums of events by currency."""
     sums: dict[str, Decimal] = {}
@@ -246,6 +257,8 @@ def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> MappedEven
     body["data"] = data
     if currency := data.get("currency"):
         data["currency"] = currency.strip().upper()
+        if figures and numbers.minor_units:
+            data["amount"] = money.plain(in_minor_units(amount, data["currency"]))
         check_signs(cells, event_map.money, data["currency"], numbers)
     if extra := _filled(event_map.extra, cells, amount):
         data["extra"] = extra

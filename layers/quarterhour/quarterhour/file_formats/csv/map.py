@@ -48,7 +48,8 @@ class CsvMap:
     For each column in use, `clean` has its clean-up, and `used_by` the entry of the map that uses it, if the file must
     have it. `settings` are the values that a command line gives, with what each means; `values` are those that the map
     gives itself. `tested` are the columns that decide about a row. `exclusions` are tried before events and lines.
-    `counters` return the cells of a row in which the rows that are counted together are equal. `shares` are columns
+    `counters` return the cells of a row in which the rows that are counted together are equal, and `keys` those of
+    which a column is the key. `shares` are columns
     with a row's share of its order's amounts. `row` is what each row adds to the sums of the file, if the map says it;
     else `figures` are the different amounts of its events or lines.
     `languages` are the maps for the other languages of `file.names`.
@@ -69,6 +70,7 @@ class CsvMap:
     provider: ProviderMap | None
     total: TotalMap | None
     counters: dict[str, Callable[[Cells], list[str]]]
+    keys: dict[str, Callable[[Cells], list[str]]]
     shares: SharesMap | None
     row: AmountMap | None
     figures: list[AmountMap]
@@ -230,9 +232,10 @@ def _csv_map(
         total = total_map(top.section("total"), compiler) if "total" in top else None
         row = row_map(top.section("row"), compiler) if "row" in top else None
         counted = counters(top.section("counters"), compiler)
+        keys = counters(top.section("keys"), compiler)
         shares = shares_map(top.section("shares"), compiler)
         given = {name: settings.text(name) for name in settings.names()}
-        known = _names_of(settings=given, counters=counted, shares=shares.shares if shares else ())
+        known = _names_of(settings=given, counters=counted, keys=keys, shares=shares.columns if shares else ())
         values = _values(top.section("values"), given)
         used_by = {name: field for name, field in compiler.used_by.items() if name not in known}
         clean, optional = _clean_ups(texts, columns, used_by)
@@ -255,6 +258,7 @@ def _csv_map(
             provider=provider,
             total=total,
             counters=counted,
+            keys=keys,
             shares=shares,
             row=row,
             figures=_figures(events, provider),
@@ -335,9 +339,9 @@ def _encoding(name: str, file: Section) -> str:
 def _number_form(section: Section) -> NumberForm:
     with section, section.section("currencies") as currencies:
         codes = {sign: currencies.text(sign) for sign in currencies.names()}
-        negative = frozenset(section.texts("negative"))
+        negative, units = frozenset(section.texts("negative")), section.flag("minor_units", default=False)
         try:
-            return NumberForm(section.text("decimal", "."), section.text("thousands", ""), negative, codes)
+            return NumberForm(section.text("decimal", "."), section.text("thousands", ""), negative, codes, units)
         except ValueError as error:
             raise MapError(section.name, str(error)) from None
 

@@ -58,13 +58,15 @@ class NumberForm:
     `decimal` is the decimal sign, or `EITHER` if each number shows its own; `thousands` the thousands separator or
     empty. `negative` holds forms of negative
     numbers besides a leading minus. `currencies` has the currency code of each sign that an amount may carry; of a sign
-    that several currencies share, all their codes with blanks between them.
+    that several currencies share, all their codes with blanks between them. With `minor_units`, an amount has the
+    decimal places of its currency, however the file writes it.
     """
 
     decimal: str = "."
     thousands: str = ""
     negative: frozenset[str] = frozenset()
     currencies: Mapping[str, str] = field(default_factory=dict, hash=False)
+    minor_units: bool = False
 
     def __post_init__(self) -> None:
         if self.decimal not in {".", ",", EITHER}:

@@ -124,9 +124,12 @@ def provider_map(provider: str, fee_field: str, lines: list[ProviderLineMap]) ->
 
 def provider_of_events(provider: str, events: Sequence[EventMap]) -> ProviderMap:
     """Return the lines that the events of a map are; raise `MapError` if one has no amount."""
+    events = [event for event in events if not event.rule]
     key = next((key for key in _KEYS if all(set(key) <= event.data.keys() for event in events)), ("id",))
     lines = []
     for number, event in enumerate(events, 1):
+        if event.amount is None and "refers_to" in event.data:
+            continue  # a void, which a provider does not have
         if event.amount is None:
             raise MapError(f"event[{number}].data.amount", "is missing: a line has an amount")
         lines += [_line_of_event(event, event.amount, type_, key) for type_ in _KIND_OF_EVENT]

@@ -67,7 +67,8 @@ def proposed(found: Sequence[Recognised]) -> Proposal:
         answer = quoted(first.values[name])
         proposal.add([Answer.of(MapEntry.open("[values]", name, question, [answer]))])
     bad = "; ".join(f"line {one.line}: {one.reason}" for one in first.bad[:3])
-    rules = ", ".join(dict.fromkeys(one.rule for one in first.map.exclusions))
+    parts = [one.rule for one in first.map.events if one.rule]
+    rules = ", ".join(dict.fromkeys([*(one.rule for one in first.map.exclusions), *parts]))
     proposal.add([Answer.of(check=f"it leaves rows out by the rules: {rules}" if rules else "")])
     proposal.add([Answer.of(check=f"bad rows of the first {first.rows:,}: {len(first.bad)}; {bad}" if bad else "")])
     proposal.unused = [one for one in dict.fromkeys(first.header) if one and one not in first.map.clean]

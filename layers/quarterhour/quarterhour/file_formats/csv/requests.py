@@ -86,9 +86,13 @@ def _map(value: object) -> CsvMap | None:
 
 
 def _settings(csv_map: CsvMap, given: Fields) -> dict[str, str]:
-    """Return the values that a map asks for; each that is missing has the meaning that the map gives it as problem."""
-    given.report_unknown(frozenset(csv_map.settings))
+    """Return the values that a map asks for, and those given in place of its own.
+
+    Each that is missing has the meaning that the map gives it as problem.
+    """
+    given.report_unknown(frozenset({*csv_map.settings, *csv_map.values}))
     found = {name: given.value(name, f"{meaning}: {_SETTING}", _setting) for name, meaning in csv_map.settings.items()}
+    found |= {name: given.value(name, _SETTING, _setting, optional=True) for name in csv_map.values}
     return {name: value for name, value in found.items() if value}
 
 

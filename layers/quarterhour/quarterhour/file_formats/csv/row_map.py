@@ -52,13 +52,19 @@ def exclusion_maps(tables: object, compiler: Compiler) -> list[ExclusionMap]:
             if "rules" in exclude:
                 found += _listed(exclude, compiler)
                 continue
-            rule = exclude.text("rule")
-            if not rule or not is_visible(rule) or len(rule) > LONGEST_RULE:
-                raise MapError(exclude.path("rule"), f"must be 1 to {LONGEST_RULE} printable characters")
+            rule = rule_name(exclude, "rule")
             if not exclude.peek("when"):
                 raise MapError(exclude.path("when"), "is missing: a rule says which rows it excludes")
             found.append(ExclusionMap(rule, compiler.tests(exclude, "when")))
     return found
+
+
+def rule_name(section: Section, key: str) -> str:
+    """Return the name of a rule; raise `MapError` if it is none."""
+    rule = section.text(key)
+    if not rule or not is_visible(rule) or len(rule) > LONGEST_RULE:
+        raise MapError(section.path(key), f"must be 1 to {LONGEST_RULE} printable characters")
+    return rule
 
 
 def _listed(exclude: Section, compiler: Compiler) -> list[ExclusionMap]:
@@ -71,7 +77,10 @@ def _listed(exclude: Section, compiler: Compiler) -> list[ExclusionMap]:
 
 
 def counters(section: Section, compiler: Compiler) -> dict[str, Callable[[Cells], list[str]]]:
-    """Return the columns of `[counters]`: each numbers the rows that are equal in the columns that it names."""
+    """Return the columns of `[counters]` and `[keys]`, with the cells of the columns that each names.
+
+    A counter numbers the rows that are equal in these columns; a key is a short text for what they hold.
+    """
     found = {}
     with section:
         for name in section.names():

@@ -1,6 +1,7 @@
 """The parts of an order's amount that fall on its rows: the `[shares]` of a map, and the rows of one order together."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -23,13 +24,17 @@ class ShareMap:
     """A column that is the row's share of an order's amount: `of` it, `by` the row's weight.
 
     The weights of all rows add up to `total`, or to what they are. No unit of the currency is divided, and the
-    shares of all rows add up to the amount, if their weights do.
+    shares of all rows add up to the amount, if their weights do. Of rows that are equal in the columns `together`, the
+    first that weighs something has the weight of all. `exact` names a column: `yes` if the order's amount is what its
+    rows weigh, or falls on one row alone, so that nothing is apportioned; else `no`.
     """
 
     of: Callable[[Cells], Decimal]
     by: Callable[[Cells], Decimal]
     total: Callable[[Cells], Decimal] | None
     currency: Value
+    together: tuple[str, ...] = ()
+    exact: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,11 @@ class SharesMap:
 
     within: str
     shares: Mapping[str, ShareMap]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that the map makes."""
+        return [*self.shares, *(one.exact for one in self.shares.values() if one.exact)]
 
 
 def shares_map(section: Section, compiler: Compiler) -> SharesMap | None:
@@ -51,12 +61,17 @@ def shares_map(section: Section, compiler: Compiler) -> SharesMap | None:
 
 
 def _share(section: Section, compiler: Compiler) -> ShareMap:
+    together = section.texts("together")
+    for column in together:
+        compiler.cell(column, section.path("together"))
     with section:
         return ShareMap(
             of=compiler.number(section.text("of"), section.path("of")),
             by=compiler.number(section.text("by"), section.path("by")),
             total=compiler.number(section.text("total"), section.path("total")) if "total" in section else None,
             currency=compiler.value(section, CURRENCY, compiler.text),
+            together=together,
+            exact=section.text("exact", ""),
         )
 
 
@@ -71,6 +86,8 @@ class Orders:
         self._light = light
         self._sums: dict[str, Decimal | None] = {}
         self._before: dict[str, Decimal] = {}
+        self._together: dict[str, list[Decimal]] = {}
+        self._number = 0
         self.in_order = False
 
     def rows(self, rows: Iterator[CsvRecord | BadRow]) -> Iterator[CsvRecord | BadRow]:
@@ -91,30 +108,38 @@ class Orders:
         yield from self._flushed(order)
 
     def _flushed(self, order: list[CsvRecord | BadRow]) -> Iterator[CsvRecord | BadRow]:
-        cells = [self._light(row) for row in order if isinstance(row, CsvRecord)]
+        cells = [self._light(row) if isinstance(row, CsvRecord) else None for row in order]
         self._before = dict.fromkeys(self._map.shares, money.ZERO)
         self._sums = {
             name: None if share.total or len(order) >= MOST_ROWS else _sum(share, cells)
             for name, share in self._map.shares.items()
         }
+        self._together = {
+            name: _weights(share, cells)
+            for name, share in self._map.shares.items()
+            if share.together and self._sums[name]
+        }
         for number, row in enumerate(order):
-            self.in_order = number > 0
+            self.in_order, self._number = number > 0, number
             yield row
 
     def shares(self, cells: Cells) -> dict[str, str]:
         """Return the shares of the next row by their columns; the empty text for one that cannot be computed."""
         found = dict(cells)
         for name, share in self._map.shares.items():
-            try:
-                found[name] = money.plain(self._share(name, share, found))
-            except CellError:
-                found[name] = ""
-        return {name: found[name] for name in self._map.shares}
+            made = dict.fromkeys([name, share.exact], "")
+            with suppress(CellError):
+                amount, exact = self._share(name, share, found)
+                made = {name: money.plain(amount), share.exact: "yes" if exact else "no"}
+            found |= made
+        return {name: found[name] for name in self._map.columns}
 
-    def _share(self, name: str, share: ShareMap, cells: Cells) -> Decimal:
+    def _share(self, name: str, share: ShareMap, cells: Cells) -> tuple[Decimal, bool]:
+        """Return the share of the next row, and whether it is exact."""
         total = share.total(cells) if share.total else self._sums.get(name)
         before = self._before.get(name, money.ZERO)
-        behind = money.add(before, share.by(cells))
+        weight = self._together[name][self._number] if name in self._together else share.by(cells)
+        behind = money.add(before, weight)
         if not total or not 0 <= behind <= total:
             raise CellError("the weights do not add up")
         amount, currency = share.of(cells), share.currency(cells, money.ZERO).strip().upper()
@@ -124,7 +149,7 @@ class Orders:
         parts = [
             money.rounded(Fraction(amount) * Fraction(one) / Fraction(total), currency) for one in (before, behind)
         ]
-        return money.add(parts[1], money.negated(parts[0]))
+        return money.add(parts[1], money.negated(parts[0])), total in {amount, weight}
 
 
 def _sum(share: ShareMap, rows: list[Cells | None]) -> Decimal | None:
@@ -133,3 +158,16 @@ def _sum(share: ShareMap, rows: list[Cells | None]) -> Decimal | None:
         return money.total(share.by(cells) for cells in rows if cells is not None)
     except CellError:
         return None
+
+
+def _weights(share: ShareMap, rows: list[Cells | None]) -> list[Decimal]:
+    """Return the weight of each row: the first of equal rows that weighs something has that of all, the others 0."""
+    weights = [money.ZERO if cells is None else share.by(cells) for cells in rows]
+    first: dict[tuple[str, ...], int] = {}
+    for number, (cells, weight) in enumerate(zip(rows, weights, strict=True)):
+        if cells is None or not weight:
+            continue
+        of = first.setdefault(tuple(cells[column] for column in share.together), number)
+        if of != number:
+            weights[of], weights[number] = money.add(weights[of], weight), money.ZERO
+    return weights

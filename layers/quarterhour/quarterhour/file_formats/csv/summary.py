@@ -20,7 +20,8 @@ class ConvertedRow:
     """A row that became `events`, or that the `rule` of an exclusion leaves out, or that is `bad` for a reason.
 
     `line` is where it starts. `amounts` is what it adds to the sums of the file; `None` if that cannot be read. A
-    problem of the file as a whole, such as a wrong total, is bad and no row.
+    problem of the file as a whole, such as a wrong total, is bad and no row. `left_out` are parts of the row that make
+    no event, each with its rule and its amounts, which `amounts` do not have.
     """
 
     line: int
@@ -29,6 +30,7 @@ class ConvertedRow:
     bad: str = ""
     amounts: CurrencySums | None = None
     is_row: bool = True
+    left_out: tuple[tuple[str, CurrencySums], ...] = ()
 
 
 @dataclass(slots=True)
@@ -89,6 +91,8 @@ class FileSummary:
         else:
             self.events += len(row.events)
             self.converted.add(row.amounts)
+        for rule, amounts in row.left_out:
+            self.exclude(rule, amounts, 0)
 
     def exclude(self, rule: str, amounts: CurrencySums | None, rows: int = 1) -> None:
         """Add a row, or more amounts, that a rule excludes."""

@@ -37,13 +37,14 @@ class MapSettings(NamedTuple):
     """What a connection says about its map.
 
     ``source``: that of its events; empty for the source of the provider's export file. ``with_tax`` and
-    ``with_shipping``: whether they are part of the amounts. ``with_test``: whether test deliveries are recorded.
+    ``with_shipping``: whether they are part of the amounts. ``None`` for ``with_tax``: as the shop's prices have it,
+    which is the amount that the export file has. ``with_test``: whether test deliveries are recorded.
     ``map``: the text of a map of the connection's own, or empty.
     """
 
     agency: AgencyRule = AgencyRule()
     source: str = ""
-    with_tax: bool = False
+    with_tax: bool | None = None
     with_shipping: bool = False
     with_test: bool = False
     map: str = ""
@@ -72,7 +73,8 @@ class Excluded(NamedTuple):
 class Mapped(NamedTuple):
     """What a map makes of a delivery: CloudEvents, and what its rules leave out.
 
-    With a ``problem``, the delivery is parked as a whole, and nothing of it is recorded.
+    An event that refers to a recorded one and has no ``subject`` has the agency of that; one that is a void and has no
+    currency, its currency, too. With a ``problem``, the delivery is parked as a whole, and nothing of it is recorded.
     """
 
     events: Sequence[dict[str, Any]] = ()
