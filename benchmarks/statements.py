@@ -342,7 +342,7 @@ def _runners(bucket: _Bucket) -> tuple[DraftRunner, ReleaseRunner, _Table]:
         files,
         _Progress(client, "", made_up),
         _Drafts(client, "", workers, made_up),
-        _Parties(entities),
+        entities,
         workers,
         lambda: FIRST.start,
     )

@@ -79,7 +79,7 @@ class StatementRuns:
         )
         stores = StatementStores(
             **control,
-            parties=cast("Any", _Parties(self.known)),
+            entities=self._entities,
             files=SealedFiles(cast("Any", _Bucket(self.objects)), "bucket"),
             workers=Workers(1),
             began=lambda: run_bounds(self.runs[0]["sk"])[0],

@@ -104,6 +104,10 @@ class Scheme:
         index = max(0, sum(step.start <= turnover for step in self.steps) - 1)
         return self._tier(index, money.ZERO)
 
+    def at(self, start: Decimal, total: Decimal) -> Tier:
+        """Return the step of a turnover that begins at ``start``, where ``total`` decides what volume reaches."""
+        return self.reached(total if self.mode is Mode.VOLUME else start)
+
     def between(self, start: Decimal, end: Decimal, total: Decimal) -> list[Tier]:
         """Return the tiers of the turnover from ``start`` to ``end``, where ``total`` decides what volume reaches.
 

@@ -53,7 +53,8 @@ def taxes_of(
     left: dict[ChargeKey, tuple[Decimal, Decimal]] = {}
     for key, row in rows.items():
         row["charges"], base = [], Decimal(0)
-        for charge, exact in sorted(bases[key].items(), key=lambda entry: (entry[0] != COMMISSION, entry[0])):
+        of_row = {name: amount for name, amount in bases[key].items() if amount} or {COMMISSION: Decimal(0)}
+        for charge, exact in sorted(of_row.items(), key=lambda entry: (entry[0] != COMMISSION, entry[0])):
             amount = _with_rest(exact, carried.of((key, charge))[0], unit)
             row["charges"].append({"name": charge, "exact": text_of(exact), "amount": text_of(amount)})
             left[key, charge] = EXACT.subtract(exact, amount), Decimal(0)
@@ -231,12 +232,21 @@ def draft_of(sums: LineSums, header: Json, of_period: Sequence[Json], lines_file
             "terms": [[*terms, *some.as_list()] for terms, some in sums.terms.items()],
             "further_terms": sums.further_terms,
             "tax_points": {day: some.as_list() for (day, _, _), some in sums.tax_points.items()},
-            "base": [*map(str, sums.base.figures.values()), sorted(sums.base.missing), rate] if sums.rate_of else None,
+            "base": [*_base_figures(sums, of_period), sorted(sums.base.missing), rate] if sums.rate_of else None,
             **_charge_sums(sums, of_period),
         },
         "orders": _orders(sums),
         "lines_file": dict(lines_file),
     }
+
+
+def _base_figures(sums: LineSums, of_period: Sequence[Json]) -> Iterator[str]:
+    """Yield the exact figures in the base currency; what is charged of the period has the last exchange rate."""
+    for name, figure in sums.base.figures.items():
+        whole = Fraction(0)
+        if name == "commission" and sums.rate:
+            whole = sum((Fraction(one["amount"]) for one in of_period), whole) / Fraction(sums.rate[2].units)
+        yield str(figure + whole)
 
 
 def _charge_sums(sums: LineSums, of_period: Sequence[Json]) -> dict[str, Any]:

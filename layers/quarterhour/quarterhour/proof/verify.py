@@ -31,7 +31,9 @@ from quarterhour.proof.releases import PeriodDrafts, ReleasesVerifier
 from quarterhour.proof.reports import Lines, OpenObject, ReportVerification
 from quarterhour.proof.reports import verify as verify_reports
 from quarterhour.proof.statement import comparable, draft_figures, draft_of
+from quarterhour.proof.turnover import TurnoverProof
 from quarterhour.reports.keys import part_of_lines, run_of_manifest
+from quarterhour.reports.packing import unpacked
 from quarterhour.statements.drafts.draft import FIGURES, ListedDraft, read_drafts
 from quarterhour.statements.keys import (
     DRAFT,
@@ -43,6 +45,7 @@ from quarterhour.statements.keys import (
     period_of_object,
     period_prefix,
     statement_prefix,
+    turnover_key,
 )
 from quarterhour.statements.releases.keys import RELEASES
 
@@ -57,11 +60,19 @@ class DraftsVerifier(PeriodVerifier):
     """Verifies the drafts of one period.
 
     ``drafts``: the files of their lines, by account. ``unlisted``: the other files of the period, which releases must
-    name.
+    name. ``turnover``: of the periods before.
     """
 
-    def __init__(self, sources: Sources, sealed: SealedPeriod, previous: SealedPeriod | None, chains: Chains) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        sealed: SealedPeriod,
+        previous: SealedPeriod | None,
+        chains: Chains,
+        turnover: TurnoverProof,
+    ) -> None:
         super().__init__(sources, sealed, previous, chains)
+        self._turnover = turnover
         self._sums: dict[str, dict[str, Decimal]] = {}
         self.drafts: dict[Account, SealedObject] = {}
         self.unlisted: set[str] = set()
@@ -86,6 +97,8 @@ class DraftsVerifier(PeriodVerifier):
             except UNREADABLE as error:
                 files.unreadable(key, error)
                 return {}
+        for place, problem in self._turnover.problems(self._sealed.period):
+            files.problem(place or key, problem)
         for (agency, currency), chain in sorted(self._chains.items()):
             files.problem(key, f"has no draft of {Account(agency, currency)}, which has {chain.lines} sealed lines")
         currencies = {
@@ -95,8 +108,23 @@ class DraftsVerifier(PeriodVerifier):
             "drafts": len(self.drafts),
             "lines": self.lines,
             "currencies": currencies,
-            "files": [{"key": key, **listed._asdict()}],
+            "files": [{"key": key, **listed._asdict()}, *self._passed_on()],
         }
+
+    def _passed_on(self) -> Iterator[Json]:
+        """Verify the file of the turnover that the period passes on; yield how the manifest names it, if it must."""
+        key = turnover_key(self._sealed.period)
+        self.unlisted.discard(key)
+        expected = self._turnover.passed_on()
+        if not expected:
+            return
+        with SpooledTemporaryFile(IN_MEMORY) as file:
+            found = self._files.copy(key, file)
+            if found is None:
+                return
+            with unpacked(file) as rows:
+                self._files.report(key, differences(list(map(exact_json.parse_sealed, rows)), expected))
+        yield {"key": key, **found._asdict()}
 
     def _check_unlisted(self, keys: set[str]) -> None:
         """Name the lost files of the drafts that no row lists, by the sealed lines."""
@@ -112,8 +140,6 @@ class DraftsVerifier(PeriodVerifier):
             statement_prefix(sealed.period, row.account),
             self._chains.pop((row.account.agency, row.account.currency), NO_LINES),
         )
-        if not chain.lines:
-            files.problem(place, "has no sealed lines")
         self.unlisted -= {prefix + DRAFT, prefix + LINES}
         self.drafts[row.account] = row.files[LINES]
         recomputed = LineSums(str(sealed.period), sealed.zone, self._rate_of if sealed.base else None)
@@ -121,7 +147,11 @@ class DraftsVerifier(PeriodVerifier):
         if not self._recompute(AccountLines(row.account, prefix + LINES, row.files[LINES], chain), recomputed):
             return
         self.lines += recomputed.lines
-        figures = draft_figures(recomputed, [])
+        of_period = _of_period(content)
+        if not chain.lines and not of_period:
+            files.problem(place, "has no sealed lines")
+        self._turnover.add(row.account, prefix + DRAFT, recomputed.turnover, of_period)
+        figures = draft_figures(recomputed, of_period)
         found = dict(zip((*FIGURES, *_COUNTS), row.as_row()[2:], strict=False))
         files.report(place, differences(found, figures))
         sums = self._sums.setdefault(row.account.currency, dict.fromkeys(FIGURES, Decimal(0)))
@@ -141,10 +171,19 @@ class DraftsVerifier(PeriodVerifier):
         }
         try:
             found = comparable(exact_json.parse_sealed(content))
-            expected = draft_of(recomputed, header, [], {"name": LINES, **row.files[LINES]._asdict()})
+            expected = draft_of(recomputed, header, _of_period(content), {"name": LINES, **row.files[LINES]._asdict()})
             self._files.report(key, differences(found, expected))
         except UNREADABLE as error:
             self._files.unreadable(key, error)
+
+
+def _of_period(content: bytes | None) -> list[Json]:
+    """Return what a draft charges of the whole period, as it shows it; nothing if it cannot be read."""
+    try:
+        sums = exact_json.parse_sealed(content)["sums"] if content else {}
+        return list(sums["charges"]["of_period"] if "charges" in sums else [])
+    except UNREADABLE:
+        return []
 
 
 def _rows(file: Any) -> Iterator[ListedDraft]:  # noqa: ANN401 - a temporary file
@@ -207,6 +246,7 @@ class _Verifier:
         self._periods = [sealed for period in self._manifests if (sealed := self._period(period))]
         self._chains: dict[Period, Chains] = {one.period: {} for one in self._periods}
         self._last: SealedPeriod | None = None
+        self._turnover = TurnoverProof()
         self._of_releases = {key for key in names if key.startswith(RELEASES)}
         self._drafts: list[PeriodDrafts] = []
 
@@ -268,7 +308,7 @@ class _Verifier:
         sealed = self._periods.pop(0)
         what = self._sources, sealed, self._previous(sealed), self._chains.pop(sealed.period)
         keys = self._keys.pop(period_prefix(sealed.period))
-        drafts = DraftsVerifier(*what)
+        drafts = DraftsVerifier(*what, self._turnover)
         drafts.verify(keys)
         self._drafts.append(PeriodDrafts(sealed, drafts.drafts, drafts.unlisted))
         self._found.drafts += len(drafts.drafts)

@@ -19,6 +19,8 @@ LIST: Final = "statements.csv"
 DRAFT: Final = "draft.json"
 DRAFT_LIST: Final = "drafts.csv"
 """The file of a period that lists its drafts, with their figures and the hashes of their files."""
+TURNOVER: Final = "turnover.jsonl.gz"
+"""The file of a period with the turnover, by account, that counts in the months after it, too."""
 STATEMENT: Final = "statement.json"
 PAGE: Final = "statement.html"
 XML: Final = "statement.xml"
@@ -97,6 +99,16 @@ def piece_key(period: Period, day: date, piece: int, group: int) -> str:
 def roster_key(period: Period) -> str:
     """Return the object key of the accounts of a period: ``work/2026-11/roster.jsonl.gz``."""
     return f"{WORK}{period}/roster.jsonl.gz"
+
+
+def turnover_key(period: Period) -> str:
+    """Return the object key of the turnover that a period passes on: ``statements/2026-11/turnover.jsonl.gz``."""
+    return f"{period_prefix(period)}{TURNOVER}"
+
+
+def turnover_work_key(period: Period) -> str:
+    """Return the object key of that turnover before the period is published: ``work/2026-11/turnover.jsonl.gz``."""
+    return f"{WORK}{period}/{TURNOVER}"
 
 
 def written_key(period: Period, group: int) -> str:
@@ -183,7 +195,7 @@ def folder_of(agency: str) -> str:
     On disk it differs from the names of the period's own files, and from the folder itself and the one above.
     """
     encoded = quote(agency, safe="")
-    if not agency.strip(".") or agency in {MANIFEST, LIST, DRAFT_LIST}:
+    if not agency.strip(".") or agency in {MANIFEST, LIST, DRAFT_LIST, TURNOVER}:
         return encoded.replace(".", "%2E")
     if len(encoded) <= _MAX_FOLDER:
         return encoded

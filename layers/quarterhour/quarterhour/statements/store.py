@@ -174,7 +174,7 @@ class StatementStores:
     files: SealedFiles
     progress: ProgressStore
     drafts: DraftStore
-    parties: PartyReader
+    entities: EntityReader
     workers: Workers
     began: Callable[[], datetime | None]
     """Returns when the first run of the reports begins; ``None`` before it."""
@@ -191,7 +191,7 @@ class StatementStores:
             SealedFiles.of(resources),
             ProgressStore(dynamodb, table),
             DraftStore(dynamodb, table, workers),
-            PartyReader(resources.entities),
+            resources.entities,
             workers,
             partial(began, resources.entities),
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from quarterhour.model import money
 from quarterhour.model.charges import COMMISSION
 from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile
+from quarterhour.statements.drafts.charge_sums import without_zeros
 from quarterhour.statements.remainders import NOTHING, Rate, Remainder, Remainders, TaxedCharge, rounded_with
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def taxed(
         scheme, percent = rate
         charges = tuple(
             TaxedBase(name, exact, rounded_with(exact, carried.of_rate(rate, name).base, currency, rounding))
-            for name, exact in sorted(of_rate.items(), key=_commission_first)
+            for name, exact in sorted(without_zeros(of_rate), key=_commission_first)
         )
         base = money.total(one.base for one in charges)
         exact_tax = money.multiply(base, money.multiply(percent, _PERCENT)) if scheme == STANDARD else money.ZERO

@@ -45,7 +45,7 @@ class PeriodCharge(NamedTuple):
         return {
             "name": self.name,
             "definition": self.definition,
-            "amount": money.plain(self.amount),
+            "amount": written(self.amount),
             **self.basis,
             "tiers": [tier_row(one) for one in self.tiers],
         }
@@ -66,12 +66,17 @@ class PeriodCharge(NamedTuple):
 def tier_row(tier: Tier) -> dict[str, str | None]:
     """Return a tier as documents show it."""
     return {
-        "from": money.plain(tier.start),
-        "to": None if tier.end is None else money.plain(tier.end),
-        "percent": money.plain(tier.percent),
-        "turnover": money.plain(tier.turnover),
-        "commission": money.plain(tier.commission),
+        "from": written(tier.start),
+        "to": None if tier.end is None else written(tier.end),
+        "percent": written(tier.percent),
+        "turnover": written(tier.turnover),
+        "commission": written(tier.commission),
     }
+
+
+def written(value: Decimal) -> str:
+    """Return a figure as it is kept: without zeros at the end of its decimal places."""
+    return money.plain(money.trimmed(value))
 
 
 def _tier(row: Mapping[str, Any]) -> Tier:

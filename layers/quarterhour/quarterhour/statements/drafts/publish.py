@@ -18,14 +18,22 @@ from quarterhour.statements.drafts.draft import COLUMNS, DraftItem, draft_totals
 from quarterhour.statements.drafts.figures import Sum
 from quarterhour.statements.drafts.sealing import DraftSealer, Upload
 from quarterhour.statements.drafts.work_objects import read_values
-from quarterhour.statements.keys import day_totals_key, draft_list_key, manifest_key, period_key, written_key
+from quarterhour.statements.keys import (
+    day_totals_key,
+    draft_list_key,
+    manifest_key,
+    period_key,
+    turnover_key,
+    turnover_work_key,
+    written_key,
+)
 from quarterhour.statements.listing import ListTotals, SealedObject, write_list
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.store import StatementStores
 
 
-def manifest(plan: StatementPlan, totals: ListTotals, listed: SealedObject) -> dict[str, Any]:
-    """Return the manifest of a period: what was sealed, and what came before. ``listed``: the file of the list."""
+def manifest(plan: StatementPlan, totals: ListTotals, files: Mapping[str, SealedObject]) -> dict[str, Any]:
+    """Return the manifest of a period: what was sealed, and what came before. ``files``: by key, the list first."""
     period, sha256 = plan.previous
     run, run_sha256 = plan.report
     return {
@@ -45,7 +53,7 @@ def manifest(plan: StatementPlan, totals: ListTotals, listed: SealedObject) -> d
         "report": {"run": run, "sha256": run_sha256},
         "rounding": plan.rounding.value,
         **totals.as_dict(),
-        "files": [{"key": draft_list_key(plan.period), "sha256": listed.sha256, "size": listed.size}],
+        "files": [{"key": key, "sha256": file.sha256, "size": file.size} for key, file in files.items()],
     }
 
 
@@ -70,6 +78,12 @@ def _by_currency(sums: Mapping[Account, Sum]) -> dict[str, dict[str, Any]]:
 _INSERTED_AT_A_TIME: Final = 500
 
 
+def _turnover(stores: StatementStores, plan: StatementPlan) -> bytes | None:
+    """Return the file of the turnover that the period passes on; ``None`` if it passes on none."""
+    key = turnover_work_key(plan.period)
+    return stores.files.open(key).read() if stores.files.exists(key) else None
+
+
 def publish(stores: StatementStores, plan: StatementPlan, sealer: DraftSealer) -> int:
     """Publish a period whose groups are written; return the number of its drafts."""
     totals, before = draft_totals(), _before_first_period(stores, plan)
@@ -87,14 +101,17 @@ def publish(stores: StatementStores, plan: StatementPlan, sealer: DraftSealer) -
         written = [written_key(plan.period, group) for group in range(plan.groups)]
         groups = [map(DraftItem.of, read_values(opened.enter_context(stores.files.copied(key)))) for key in written]
         listed = write_list(file, COLUMNS, rows(merge(*groups, key=lambda one: one.account)))
-        content = as_bytes(manifest(plan, totals, listed))
+        uploads = [Upload(draft_list_key(plan.period), file, listed.sha256)]
+        sealed = {uploads[0].key: listed}
+        turnover = _turnover(stores, plan)
+        if turnover is not None:
+            uploads.append(Upload(turnover_key(plan.period), turnover, hexdigest(turnover)))
+            sealed[uploads[1].key] = SealedObject(uploads[1].sha256, len(turnover))
+        content = as_bytes(manifest(plan, totals, sealed))
         sha256 = hexdigest(content)
-        files = [
-            Upload(draft_list_key(plan.period), file, listed.sha256),
-            Upload(manifest_key(plan.period), content, sha256),
-        ]
-        sealer.seal_period(plan, sha256, files)
+        sealer.seal_period(plan, sha256, [*uploads, Upload(manifest_key(plan.period), content, sha256)])
     item = {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": sha256}
-    stores.projections.write([{**item, "before_first_period": _by_currency(before)}])
+    passed_on = {} if turnover is None else {"turnover": list(sealed[turnover_key(plan.period)])}
+    stores.projections.write([{**item, **passed_on, "before_first_period": _by_currency(before)}])
     stores.progress.finish(plan, sha256)
     return totals.entries
