@@ -25,6 +25,7 @@ from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.fields import printable
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import time_zone
+from quarterhour.statements.status.plan import Status
 from quarterhour_tools.accounting.credit_transfer import (
     SCHEMA,
     SCHEMAS,
@@ -35,14 +36,19 @@ from quarterhour_tools.accounting.credit_transfer import (
     is_in_sepa,
     name_at_banks,
 )
+from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.accounting.documents import configure_files, statement_documents
+from quarterhour_tools.accounting.payees import AT_ONCE, payees_before, payees_now
 from quarterhour_tools.accounting.payout_plan import (
     SOURCE,
     LeftOut,
     Payout,
+    PayoutFacts,
     PayoutPlan,
     PayoutRun,
     event_of,
+    is_of,
+    open_credits,
     plan_payouts,
     reason_of,
     transfers_of,
@@ -99,6 +105,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="MONTH",
         help="the last period whose statements are paid (default: the last one)",
     )
+    parser.add_argument(
+        "--refund",
+        action="append",
+        default=[],
+        metavar="AGENCY",
+        help="pay the credits of this agency, too, though it collects itself; may be given more than once",
+    )
     parser.add_argument("--schema", choices=SCHEMAS, default=SCHEMA, help=f"the file's schema (default: {SCHEMA})")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the XML file to write")
 
@@ -126,8 +139,8 @@ def _amount(text: str) -> Decimal:
 def run(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
     files = sealed_files(args)
-    remote = None if args.folder else api(args)
-    plan = _plan(files, remote, PayoutRun(args.name, args.minimum, args.period))
+    remote = None if args.folder else api(args, AT_ONCE)
+    plan, reversals = _plan(files, remote, PayoutRun(args.name, args.minimum, args.period, frozenset(args.refund)))
     left_out = list(plan.left_out)
     paid: Sequence[Payout] = plan.payouts
     if paid:
@@ -135,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
         debtor = _debtor(paid)
         content = _file(args, debtor, paid, clock.now())  # fails before anything is recorded
         if remote:
-            recorded = _record(remote, paid, args.name, args.date)
+            recorded = _record(remote, paid, args.name, args.date, reversals)
             paid = recorded.payouts
             left_out += recorded.refused
             content = _file(args, debtor, paid, recorded.since) if paid else b""
@@ -145,29 +158,51 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(one.waits for one in left_out) else 1
 
 
-def _plan(files: Objects, remote: Remote | None, run: PayoutRun) -> PayoutPlan:
+def _plan(files: Objects, remote: Remote | None, run: PayoutRun) -> tuple[PayoutPlan, dict[str, str]]:
+    """Return the plan of a run, and the ids of unsealed payments that may take a payout back, by its statement."""
     periods = sealed_periods(files)
     if not periods or (run.last and run.last < periods[0]):
         raise ToolError(f"no period up to {run.last} is sealed" if run.last else "no period is sealed yet")
     documents = list(statement_documents(files, periods))
-    accounts = {one.account for one in documents if one.is_paid_out}
-    if not accounts:
-        return PayoutPlan((), ())
-    payments, until = sealed_payments(files, periods[0], accounts)
-    if remote and until:
-        payments += _unsealed_payouts(remote, until, run.name)
-    return plan_payouts(documents, payments, run)
+    payments, until = sealed_payments(files, periods[0], {one.account for one in documents})
+    if remote is None:
+        return plan_payouts(documents, payments, run), {}
+    unsealed = list(_unsealed(remote, until)) if until else []
+    of_run = [one for one in unsealed if is_of(one, run.name)]
+    facts = _facts(remote, documents, [*payments, *of_run], run)
+    reversals = {one.statement: one.identity.id for one in unsealed if one.amount > 0 and one.statement}
+    return plan_payouts(documents, [*payments, *of_run], run, facts), reversals
 
 
-def _unsealed_payouts(remote: Remote, since: datetime, run: str) -> Iterator[SealedPayment]:
-    """Yield the payouts that a run has recorded since an instant, as payments."""
+def _facts(
+    remote: Remote, documents: Sequence[StatementDocument], payments: Sequence[SealedPayment], run: PayoutRun
+) -> PayoutFacts:
+    """Return what the stack knows of the agencies that have a credit, and of those that the run has paid."""
+    others = [one for one in payments if not is_of(one, run.name)]
+    credits_ = [document for document, _ in open_credits(documents, others)]
+    since: dict[str, datetime] = {}
+    for one in payments:
+        if is_of(one, run.name):
+            at, agency = parse_iso(one.recorded_at), one.account.agency
+            since[agency] = min(at, since.get(agency, at))
+    disputed = {
+        one["number"]
+        for period in sorted({one.period for one in credits_})
+        for one in remote.pages("/statements", {"period": str(period), "status": Status.DISPUTED.value})
+    }
+    agencies = sorted({one.account.agency for one in credits_})
+    return PayoutFacts(payees_now(remote, agencies), payees_before(remote, since), frozenset(disputed))
+
+
+def _unsealed(remote: Remote, since: datetime) -> Iterator[SealedPayment]:
+    """Yield the payments that are recorded since an instant, and that are not sealed yet."""
     until = max(clock.now(), since) + _AHEAD
-    span = {"from": iso_seconds(since), "to": iso_seconds(until), "source": SOURCE, "type": PAYMENT}
+    span = {"from": iso_seconds(since), "to": iso_seconds(until), "type": PAYMENT}
     for one in remote.pages("/events", span):
-        if one.get("reason") == reason_of(run):
-            account = Account(one["agency"], one["currency"])
-            identity = Identity(one["source"], one["id"])
-            yield SealedPayment(account, identity, Decimal(one["amount"]), one["statement"], one["reason"])
+        account = Account(one["agency"], one["currency"])
+        identity, amount = Identity(one["source"], one["id"]), Decimal(one["amount"])
+        statement, reason = one.get("statement") or "", one.get("reason") or ""
+        yield SealedPayment(account, identity, amount, statement, reason, one["recorded_at"])
 
 
 def _check_date(execution_date: date, payouts: Sequence[Payout]) -> None:
@@ -203,7 +238,9 @@ def _file(args: argparse.Namespace, debtor: BankAccount, payouts: Sequence[Payou
         raise ToolError(str(error)) from error
 
 
-def _record(remote: Remote, payouts: Sequence[Payout], run: str, execution_date: date) -> Recorded:
+def _record(
+    remote: Remote, payouts: Sequence[Payout], run: str, execution_date: date, reversals: Mapping[str, str]
+) -> Recorded:
     """Record payouts; raise ``ToolError`` if it is unknown whether one is recorded: the same command tries again."""
     results = remote.record([event_of(one, run, execution_date) for one in payouts])
     if left := [one for one in results if one.verdict is Verdict.UNAVAILABLE]:
@@ -215,7 +252,10 @@ def _record(remote: Remote, payouts: Sequence[Payout], run: str, execution_date:
             paid.append(one)
             since.append(result.receipt["recorded_at"])
         else:
-            refused.append(LeftOut(one.document, one.amount, _why(result, _recorded(remote, result), run)))
+            why = _why(result, _recorded(remote, result), run)
+            if reversal := reversals.get(one.document.number):
+                why += f"; its reversal {reversal} is not sealed yet: run the command again after the next report"
+            refused.append(LeftOut(one.document, one.amount, why))
     return Recorded(paid, min(map(parse_iso, since), default=clock.now()), refused)
 
 

@@ -20,13 +20,14 @@ _AT_ONCE: Final = 16
 
 
 class SealedPayment(NamedTuple):
-    """A payment; ``statement``: the number that it names, empty if it names none."""
+    """A payment; ``statement``: the number that it names, empty if it names none. ``recorded_at``: ISO 8601."""
 
     account: Account
     identity: Identity
     amount: Decimal
     statement: str
     reason: str
+    recorded_at: str = ""
 
 
 class SealedPayments(NamedTuple):
@@ -63,4 +64,5 @@ def _payments_in(files: Objects, key: str, first: str, accounts: Collection[Acco
             if line["type"] == PAYMENT and account in accounts and line["period"] >= first:
                 identity = Identity(line["source"], line["id"])
                 statement, reason = line["statement"], line["reason"]
-                yield SealedPayment(account, identity, Decimal(line["amount"]), statement, reason)
+                amount, recorded_at = Decimal(line["amount"]), line["recorded_at"]
+                yield SealedPayment(account, identity, amount, statement, reason, recorded_at)

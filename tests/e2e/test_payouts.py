@@ -31,6 +31,7 @@ from tests.support.stored_statements import end_of_october, seal_statements
 from tests.support.system import World, opened
 
 SOURCE = segment("quarterhour/payouts")
+OLD_IBAN, NEW_IBAN = "PL61109010140000071219812874", "PL27114020040000300201355387"
 
 
 def credit(agency: str, number: str, **changed: Any) -> dict[str, Any]:
@@ -154,6 +155,37 @@ def test_a_run_that_stopped_half_way_writes_what_it_recorded_whatever_has_change
         assert again.read_bytes() == lost.read_bytes()
 
 
+def test_a_payout_whose_reversal_is_not_sealed_yet_is_left_out_with_that_reason(
+    world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seal_lines(folder)
+    with stack(world, folder, monkeypatch) as url:
+        assert main(command(["--url", url], tmp_path / "first.xml")) == 1
+        returned = {"amount": "881.00", "currency": "EUR", "statement": "S-000001"}
+        common = {"specversion": "1.0", "source": "bank", "id": "r-9", "type": "payment.recorded", "subject": "42"}
+        Remote(url).record([{**common, "data": returned}])
+        capsys.readouterr()
+        assert main(command(["--url", url], tmp_path / "again.xml", "run-2")) == 1
+    printed = capsys.readouterr().out
+    assert "paid already: payout run-1; its reversal r-9 is not sealed yet: run the command again after" in printed
+
+
+def test_a_hold_in_the_registration_keeps_a_payout_back(
+    world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with stack(world, folder, monkeypatch) as url:
+        held = {"collects": "marketplace", "iban": NEW_IBAN, "payout_hold": "identity not proven"}
+        world.write("/agencies/42", held)
+        world.write("/agencies/43", {"iban": NEW_IBAN, "collects": "agency"})
+        out = tmp_path / "x.xml"
+        assert main(command(["--url", url], out)) == 1
+        printed = capsys.readouterr().out
+        assert (
+            "S-000001 42     EUR      881.00 left out: payouts to the agency are held: identity not proven" in printed
+        )
+        assert out.read_bytes().count(f"<IBAN>{NEW_IBAN}</IBAN>".encode()) == 1, "it has proceeds, whoever collects now"
+
+
 def test_no_file_is_written_while_the_ledger_is_unavailable(
     world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -251,7 +283,7 @@ def test_each_statement_is_paid_once_and_again_after_its_payout_was_withdrawn(
             seal()
             return printed
 
-        world.write("/agencies/42", agency | {"collects": "marketplace"})
+        world.write("/agencies/42", agency | {"collects": "marketplace", "iban": OLD_IBAN})
         record(world, "sale.recorded", "a1", "100", commission_rate="0.1", currency="EUR")
         seal_statements(world)
         record(world, "sale.recorded", "a2", "200", commission_rate="0.1", currency="EUR")
@@ -270,9 +302,14 @@ def test_each_statement_is_paid_once_and_again_after_its_payout_was_withdrawn(
         assert pay("run-2").strip() == "nothing is paid: no file is written"
         assert world.read("/receivables")["items"] == []
 
+        first = out.read_bytes()
         record(world, "payment.recorded", "refused-by-bank", "170", currency="EUR", statement="S-000002")
-        seal()
+        world.write("/agencies/42", agency | {"collects": "marketplace", "iban": NEW_IBAN}, seen=1)
+        assert pay("run-1") == printed
+        assert out.read_bytes() == first, "a run that is repeated pays the account by which it went"
         assert "S-000002 42     EUR      170.00 paid" in pay("run-3")
+        assert f"<IBAN>{NEW_IBAN}</IBAN>".encode() in out.read_bytes()
+        assert OLD_IBAN.encode() not in out.read_bytes()
         assert world.read(f"/events/{SOURCE}/payout-S-000002-2")["reason"] == "payout run-3"
         assert pay("run-4").strip() == "nothing is paid: no file is written"
 

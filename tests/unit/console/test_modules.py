@@ -56,7 +56,7 @@ FOLDERS = {
     "statements": {"lib", "proof"},
     "start": {"lib"},
     "close": {"lib", "statements"},
-    "payments": {"lib", "proof", "recording"},
+    "payments": {"lib", "recording"},
     "agencies": {"lib", "recording", "statements"},
     "exchange-rates": {"lib"},
     "events": {"lib", "proof", "recording"},

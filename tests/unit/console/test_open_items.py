@@ -172,15 +172,20 @@ def test_a_payout_pays_credits_from_the_minimum_on_and_says_why_others_wait() ->
     payees = {
         **dict.fromkeys("abc", collected), "d": {"collects": "marketplace"}, "e": {"iban": collected["iban"]},
     }  # fmt: skip
-    plan = called("planPayouts", [{**one, "payee": payees.get(one["agency"], {})} for one in accounts], "25")
+    payees |= {"g": collected, "h": {**collected, "payout_hold": "under review"}}
+    accounts += [credited("g", "EUR", "99.00"), credited("h", "EUR", "99.00")]
+    disputed = ["C-g-0"]
+    plan = called("planPayouts", [{**one, "payee": payees.get(one["agency"], {})} for one in accounts], "25", disputed)
     assert {one["iban"] for one in plan["paid"]} == {collected["iban"]}
     assert [(one["number"], one["amount"]) for one in plan["paid"]] == [("C-a-0", "15.00"), ("C-a-1", "10.00")]
     assert {one["number"]: one["reason"] for one in plan["left"]} == {
         "C-b-0": "The credits of the account are below the minimum. The next run adds them up again.",
         "C-c-0": "A SEPA credit transfer moves euros alone.",
-        "C-d-0": "The registration on the newest statement has no IBAN.",
-        "C-e-0": "The agency collects: its credit reduces what it owes next.",
-        "C-f-0": "The registration on the newest statement has no IBAN.",
+        "C-d-0": "The registration has no IBAN.",
+        "C-e-0": "The agency collects: its credit reduces what it owes next, or --refund pays it.",
+        "C-f-0": "The registration has no IBAN.",
+        "C-g-0": "The statement is disputed.",
+        "C-h-0": "Payouts to the agency are held: under review",
     }
 
 

@@ -55,6 +55,7 @@ const factsOf = (content) => [
   ["Language of its statements", LANGUAGES[content.language]],
   ["Collects the customers' money", content.collects],
   ["IBAN", content.iban],
+  ["Payouts held, because", content.payout_hold],
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
@@ -105,6 +106,7 @@ function contentOf(form, before) {
   });
   const names = [
     "legal_name", "address", "country", "currency", "group", "contact", "status", "language", "collects", "iban",
+    "payout_hold",
   ];
   return only({
     ...Object.fromEntries(names.map((name) => [name, value(name)])),
@@ -165,6 +167,7 @@ function Fields({ content }) {
       </select>
     </label>
     ${input("IBAN, to which the marketplace pays out", "iban")}
+    ${input("Why payouts are held; empty: they are made", "payout_hold")}
     <label key="valid_from">In force from (${format.zoneName()}); empty: from the beginning
       <input name="valid_from" type="datetime-local"
         defaultValue=${content.valid_from && format.localTime(content.valid_from)} />

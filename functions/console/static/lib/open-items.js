@@ -115,27 +115,30 @@ export function reminderFor(text, { agency, name = agency, late }) {
   return text.replace(/\{(agency|statements)\}/g, (_, field) => values[field]);
 }
 
-/** Returns why the payout of a credit cannot be made, in words; `payee`: as `planPayouts` has it. */
-function obstacleOf({ currency, proceeds }, { collects, iban } = {}) {
+/** Returns why the payout of a credit is not made, in words; `payee` and `disputed`: as `planPayouts` has them. */
+function obstacleOf({ number, currency, proceeds }, { collects, iban, payout_hold: hold } = {}, disputed) {
+  if (hold) return `Payouts to the agency are held: ${hold}`;
+  if (disputed.includes(number)) return "The statement is disputed.";
   if (collects !== BY_MARKETPLACE && isZero(proceeds)) {
-    return "The agency collects: its credit reduces what it owes next.";
+    return "The agency collects: its credit reduces what it owes next, or --refund pays it.";
   }
   if (currency !== EURO) return "A SEPA credit transfer moves euros alone.";
-  return iban ? undefined : "The registration on the newest statement has no IBAN.";
+  return iban ? undefined : "The registration has no IBAN.";
 }
 
 /**
  * Returns the open credits of accounts: `paid`, those that a payout run would pay, and `left`, the others, each with
- * the reason. `payee`: who collects now, and the IBAN. `minimum`: the least sum of an account's credits that is paid.
+ * the reason. `payee`: the registration in force now. `minimum`: the least sum of an account's credits that is paid.
+ * `disputed`: the numbers of statements.
  */
-export function planPayouts(accounts, minimum) {
+export function planPayouts(accounts, minimum, disputed = []) {
   const credits = accounts.flatMap(({ agency, currency, statements, payee }) => {
     const some = statements.filter(isCredit)
       .map((one) => ({ ...one, agency, currency, amount: negative(one.open), iban: payee?.iban }));
-    const payable = some.filter((one) => !obstacleOf(one, payee));
+    const payable = some.filter((one) => !obstacleOf(one, payee, disputed));
     const isSmall = compare(sum(payable.map((one) => one.amount)), minimum) < 0;
     const small = isSmall ? "The credits of the account are below the minimum. The next run adds them up again." : null;
-    return some.map((one) => ({ ...one, reason: obstacleOf(one, payee) ?? small }));
+    return some.map((one) => ({ ...one, reason: obstacleOf(one, payee, disputed) ?? small }));
   });
   return { paid: credits.filter((one) => !one.reason), left: credits.filter((one) => one.reason) };
 }

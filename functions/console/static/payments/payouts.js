@@ -1,7 +1,7 @@
 /** Payouts: the credits that a run would pay and those that wait, the command that pays them, and the runs before. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { registrationOf, useNames } from "../lib/agencies.js";
-import { accountPath, get, inTurns, statementPath } from "../lib/api.js";
+import { all, inTurns } from "../lib/api.js";
 import { laterDay, laterMonth, monthOf, today } from "../lib/calendar.js";
 import { sum } from "../lib/decimal.js";
 import { NumberField, numberOf, wordsIn } from "../lib/fields.js";
@@ -12,7 +12,6 @@ import { payoutRuns, planPayouts } from "../lib/open-items.js";
 import { Amount, Command, Day, Link, Name, Pending, Table, fieldsOf, useLoaded } from "../lib/parts.js";
 import { openAccounts, payoutsSince } from "../lib/receivables.js";
 import { address } from "../lib/routes.js";
-import { sealedJson } from "../proof/sealed.js";
 
 const MONTHS = 12;
 const LONGEST_AHEAD = 365; // Days.
@@ -22,27 +21,19 @@ const RUNS_HEAD = [["Run"], ["Paid on"], ["Transfers", "n"], ["Sums", "n"]];
 
 const dayOf = (instant) => format.localTime(instant).slice(0, "2026-11-05".length);
 
-/** Returns the accounts with open credits, each with what its newest statement says of its agency: the `payee`. */
+/** Returns the accounts with open credits, each with the registration of its agency, and the disputed statements. */
 async function withCredits() {
-  const isCredited = ({ statements }) => statements.some((one) => one.open.startsWith("-"));
-  const accounts = (await openAccounts()).filter(isCredited);
-  const found = [];
-  await inTurns(accounts, async (account) => { found.push({ ...account, payee: await payeeOf(account) }); });
-  return found;
-}
-
-/**
- * Returns who collects the sales of an account, and the IBAN to which its agency is paid. The registration says so,
- * unless it was changed after the newest statement was issued; then the document of that statement does.
- */
-async function payeeOf({ agency, currency, statements }) {
-  const registration = await registrationOf(agency);
-  const issued = statements.map((one) => one.issued_on ?? "").sort().at(-1);
-  if (registration && dayOf(registration.written_at) < issued) return registration.content;
-  const { statement } = await get(accountPath(agency, currency, "balance"));
-  const { files = [] } = await get(statementPath({ agency, currency, period: statement.period }));
-  const { collects, customer } = await sealedJson(files.find(({ key }) => key.endsWith("/statement.json")));
-  return { collects, iban: customer.iban };
+  const creditsOf = ({ statements }) => statements.filter((one) => one.open.startsWith("-"));
+  const accounts = (await openAccounts()).filter((one) => creditsOf(one).length);
+  const periods = [...new Set(accounts.flatMap(creditsOf).map(({ period }) => period))];
+  const [found, disputed] = [[], []];
+  await inTurns(accounts, async (account) => {
+    found.push({ ...account, payee: (await registrationOf(account.agency))?.content });
+  });
+  await inTurns(periods, async (period) => {
+    disputed.push(...(await all("/statements", { period, status: "disputed" })).map(({ number }) => number));
+  });
+  return { accounts: found, disputed };
 }
 
 /** The page. */
@@ -50,7 +41,7 @@ export function Payouts() {
   const { value, problem, again } = useLoaded(withCredits, "");
   const [run, setRun] = useState(() => ({ date: laterDay(today(), 1), name: today(), minimum: "0" }));
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
-  const { paid, left } = planPayouts(value, run.minimum);
+  const { paid, left } = planPayouts(value.accounts, run.minimum, value.disputed);
   return html`
     <p>A run pays what is open of the statements of agencies whose sales the marketplace has collected, each by a
       transfer of its own. The command records the payouts, then writes the file for the bank (pain.001). This page
@@ -72,8 +63,8 @@ export function Payouts() {
       <${Credits} name="payouts" caption="What the run would pay" credits=${paid} />
       <${Command} text="On your machine; NAME is the stack" command=${commandOf(run)} />
       <p class="note">
-        It goes by the newest statement of each account, as this page does, and by sealed payments. So after a payment
-        of the last hour it can differ. It also checks that the banks are in the SEPA area, and prints what it leaves
+        It goes by the registrations of now, as this page does, and by sealed payments. So after a payment of the last
+        hour it can differ. It also checks that the banks are in the SEPA area, and prints what it leaves
         out.
       </p>`}
     ${!paid.length && html`<p class="empty">A run would pay nothing now.</p>`}

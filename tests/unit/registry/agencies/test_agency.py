@@ -134,6 +134,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "an IBAN with wrong check digits": ({"iban": "GB83WEST12345698765432"}, "content.iban"),
     "an IBAN that is a number": ({"iban": Decimal(82)}, "content.iban"),
     "an empty IBAN": ({"iban": ""}, "content.iban"),
+    "a hold without a reason": ({"payout_hold": " "}, "content.payout_hold"),
     "an unknown status": ({"status": "open"}, "content.status"),
     "an unknown language": ({"language": "it"}, "content.language"),
     "a language in capitals": ({"language": "DE"}, "content.language"),

@@ -9,12 +9,22 @@ import pytest
 from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
+from quarterhour_tools.accounting.credit_transfer import BankAccount
 from quarterhour_tools.accounting.document import StatementDocument
-from quarterhour_tools.accounting.payout_plan import SOURCE, PayoutRun, event_of, plan_payouts, transfers_of
+from quarterhour_tools.accounting.payees import Payee
+from quarterhour_tools.accounting.payout_plan import (
+    SOURCE,
+    PayoutFacts,
+    PayoutRun,
+    event_of,
+    plan_payouts,
+    transfers_of,
+)
 from quarterhour_tools.accounting.sealed_payments import SealedPayment
 from tests.support.accounting import CUSTOMER, OWNER, document, tax
 
 RUN = PayoutRun("2027-01-05")
+PAYEE = Payee("marketplace", "Harbour Books GmbH", "NL91ABNA0417164300", None)
 
 
 def credit(agency: str = "42", **changed: Any) -> StatementDocument:
@@ -53,7 +63,40 @@ def test_each_open_credit_of_an_agency_is_paid_by_itself_if_the_marketplace_coll
     assert [(one.document.number, one.amount) for one in plan.payouts] == [
         ("S-000001", Decimal("881.00")), ("S-000002", Decimal("381.00")),
     ]  # fmt: skip
-    assert plan.left_out == ()
+    (left_out,) = plan.left_out
+    assert (left_out.document.number, left_out.amount, left_out.waits) == ("S-000003", Decimal("381.00"), True)
+    assert left_out.reason == "the agency collects: it reduces what the agency owes next, or --refund '43' pays it"
+
+
+def test_the_credit_of_an_agency_that_collects_itself_is_paid_if_the_run_says_so() -> None:
+    own = credit(collects="agency", proceeds="0.00", brought_forward="-500.00")
+    assert payouts([own]) == {}
+    assert payouts([own], run=RUN._replace(refunds=frozenset({"42"}))) == {"S-000001": "381.00"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (PayoutFacts(disputed=frozenset({"S-000001"})), "the statement is disputed"),
+        (PayoutFacts(payees={"42": PAYEE._replace(hold="fraud?")}), "payouts to the agency are held: fraud?"),
+    ],
+)
+def test_what_people_have_decided_is_left_out_with_the_reason_and_waits(facts: PayoutFacts, reason: str) -> None:
+    plan = plan_payouts([credit(), credit("43", number="S-000002")], [], RUN, facts)
+    assert [one.document.number for one in plan.payouts] == ["S-000002"]
+    assert [(one.document.number, one.reason, one.waits) for one in plan.left_out] == [("S-000001", reason, True)]
+    again = plan_payouts([credit()], [recorded()], RUN, facts)
+    assert [one.is_recorded for one in again.payouts] == [True], "the bank has it"
+
+
+def test_the_account_is_the_one_that_is_registered_now_and_of_a_recorded_payout_the_one_by_which_the_run_went() -> None:
+    now = PayoutFacts(payees={"42": PAYEE._replace(iban="PL61109010140000071219812874")})
+    (payout,) = plan_payouts([credit()], [], RUN, now).payouts
+    assert payout.recipient == BankAccount("Harbour Books GmbH", "PL61109010140000071219812874")
+    (again,) = plan_payouts([credit()], [recorded()], RUN, now._replace(went_by={"42": PAYEE})).payouts
+    assert again.recipient.iban == PAYEE.iban
+    (plain,) = plan_payouts([credit()], [], RUN, PayoutFacts(payees={"42": PAYEE._replace(iban=None)})).left_out
+    assert plain.reason == "the agency's registration has no IBAN"
 
 
 @pytest.mark.parametrize(

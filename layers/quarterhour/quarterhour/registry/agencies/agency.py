@@ -37,9 +37,9 @@ LANGUAGES: Final = ("en", "de", "fr", "es", "nl")
 DEFAULT_LANGUAGE: Final = "en"
 FIELDS: Final = (
     *("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "language"),
-    *("collects", "iban", "valid_from"),
+    *("collects", "iban", "payout_hold", "valid_from"),
 )
-_IN_ONE_FORM: Final = ("legal_name", "address", "group", "contact", "iban")
+_IN_ONE_FORM: Final = ("legal_name", "address", "group", "contact", "iban", "payout_hold")
 RATE_FIELDS: Final = ("scheme", "percent")
 TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category", "by_charge")
 MAX_RATES: Final = 50
@@ -100,7 +100,10 @@ class TaxProfile(NamedTuple):
 
 
 class Agency(NamedTuple):
-    """A registered agency's data from an instant on; what was not registered is ``None``."""
+    """A registered agency's data from an instant on; what was not registered is ``None``.
+
+    ``payout_hold``: why nothing is paid out to it.
+    """
 
     valid_from: datetime
     legal_name: str | None = None
@@ -114,6 +117,7 @@ class Agency(NamedTuple):
     language: str = DEFAULT_LANGUAGE
     collects: str = BY_AGENCY
     iban: str | None = None
+    payout_hold: str | None = None
 
 
 def collector_of(agency: Agency | None) -> str:
@@ -142,12 +146,13 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
     language = outer.value("language", f"one of {', '.join(LANGUAGES)}", _language, optional=True)
     collects = outer.value("collects", f"one of {', '.join(COLLECTORS)}", _collects, optional=True)
     iban = outer.value("iban", IBAN, iban_of, optional=True)
+    hold = outer.value("payout_hold", f"why nothing is paid out: {fields.TEXT}", fields.text, optional=True)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if outer.problems:
         return fields.bounded(outer.problems, "an agency as described")
     since = valid_from or ALWAYS[0]
     names = (legal_name, address_, country, profile, currency, group, contact)
-    return Agency(since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY, iban)
+    return Agency(since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY, iban, hold)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:

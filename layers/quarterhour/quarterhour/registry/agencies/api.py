@@ -103,6 +103,8 @@ class AgencyData(TypedDict):
     """Who holds the customers' money; without it, `agency`. A statement is of who does at the end of its period."""
     iban: NotRequired[Text | None]
     """The account to which the marketplace pays out what it owes, with correct check digits."""
+    payout_hold: NotRequired[Text | None]
+    """Why nothing is paid out to it; without it, payouts are made."""
     valid_from: NotRequired[SentInstant | None]
     """When the version begins, for a change of tax at [local midnight](operations.md#registering-agencies)."""
 
