@@ -320,7 +320,7 @@ class _Contexts(DraftContexts):
     @override
     def gather(self, drafts: Sequence[DraftItem], known: datetime, *, counted: bool = True) -> list[DraftContext]:
         _expect(counted, 0)
-        return [DraftContext(OWNER, AGENCY, lambda _: AGENCY.tax) for _ in drafts]
+        return [DraftContext(OWNER, AGENCY, lambda _: AGENCY) for _ in drafts]
 
 
 class _Checkpoints(CheckpointStore):

@@ -38,7 +38,7 @@ DESCRIPTION: Final = (
 _MOST_OPENED: Final = 10
 """The most statements that are opened at once."""
 _UNKNOWN: Final = "unknown"
-_ONLY_REASON: Final = "--reason goes with --hold and --cancel alone"
+_ONLY_REASON: Final = "--reason goes with --hold, --cancel, and --release of named agencies alone"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--cancel", metavar="AGENCY", help="cancel the agency's statement of the period; its draft is then held"
     )
-    parser.add_argument("--reason", metavar="TEXT", help="why a draft is held or a statement cancelled; it is kept")
+    parser.add_argument(
+        "--reason",
+        metavar="TEXT",
+        help="why a draft is held or a statement cancelled, or why a doubtful tax is right; it is kept",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--out", type=Path, metavar="DIR", help="download the statements' files into this folder")
     parser.add_argument(
@@ -139,7 +143,7 @@ def _action(args: argparse.Namespace) -> Callable[[argparse.Namespace], int] | N
     decides = args.hold is not None or args.cancel is not None
     if args.json and (args.open or args.run_due):
         raise ToolError("--json does not go with --open or --run: leave it out")
-    if bool(args.reason) != decides:
+    if bool(args.reason) != decides and not (args.reason and args.release):
         raise ToolError("--reason goes with --hold and --cancel: both need it" if decides else _ONLY_REASON)
     if decides and not args.period:
         raise ToolError("--hold and --cancel need a --period")

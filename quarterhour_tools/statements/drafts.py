@@ -139,17 +139,17 @@ def release(args: argparse.Namespace) -> int:
         missing = sorted({*named} - {one["agency"] for one in drafts})
         if missing:
             raise ToolError(f"there is no draft without a statement of {', '.join(missing)}{_of(args)}")
-    return _finish(args, [_release(remote, one, named=bool(named)) for one in drafts])
+    return _finish(args, [_release(remote, one, args.reason, named=bool(named)) for one in drafts])
 
 
-def _release(remote: Remote, draft: Json, *, named: bool) -> Decided:
+def _release(remote: Remote, draft: Json, reason: str | None, *, named: bool) -> Decided:
     """Release a draft; a held one must be named, as somebody has kept it back."""
     held = next((one["message"] for one in draft["checks"] if one["check"] == _HELD), None)
     if held and not named:
         return Decided(draft, Desired.RELEASE, None, f"{held}: name the agency to release it")
     if draft["state"] == DraftState.RELEASING:
         return Decided(draft, Desired.RELEASE, DraftState.RELEASING)
-    return _decide(remote, draft, Desired.RELEASE)
+    return _decide(remote, draft, Desired.RELEASE, reason)
 
 
 def hold(args: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from playwright.sync_api import Route
 
 from quarterhour.model.clock import ManualClock
 from tests.handlers.desk import send
-from tests.support.agencies import OWNER, tax
+from tests.support.agencies import ANYWHERE, tax
 from tests.support.browser import IN_A_BROWSER, PHONE, Tab, open_as, proven, shown
 from tests.support.events import adjustment, payment, refund, sale
 from tests.support.openid import Issuer
@@ -32,7 +32,7 @@ def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack in November: a statement, one that was replaced, a credit note, and a settlement."""
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), issuer.with_roles) as (server, world):
         with server.turns.taken():
-            put(world, "/documents/owner", {"seen": 0, "content": OWNER})
+            put(world, "/documents/owner", {"seen": 0, "content": ANYWHERE})
             registered = {
                 "42": tax(percent="20"),
                 "43": tax(scheme="exempt", percent=None),

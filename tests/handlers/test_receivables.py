@@ -12,7 +12,7 @@ from quarterhour.model.periods import Period
 from quarterhour.reports.lines import read_lines
 from quarterhour.statements.receivables.queries import ReceivableQueries
 from tests.handlers.test_statements import record
-from tests.support.agencies import OWNER, tax
+from tests.support.agencies import ANYWHERE, tax
 from tests.support.counted import let_windows_leave
 from tests.support.events import payment
 from tests.support.requests import post, verdicts
@@ -142,7 +142,7 @@ def test_an_invalid_date_is_refused(open_items: World) -> None:
 
 def test_due_dates_follow_the_payment_days_of_the_owner() -> None:
     with end_of_october() as world:
-        world.write("/documents/owner", {**OWNER, "payment_days": 14}, seen=1)
+        world.write("/documents/owner", {**ANYWHERE, "payment_days": 14}, seen=1)
         register(world, "42")
         record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
         assert world.read("/receivables")["items"] == []

@@ -1,7 +1,7 @@
 """Drafts whose parties change after it was decided to release them: checked again before they get a number."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -23,12 +23,14 @@ from tests.handlers.test_releases import (
     marketplace,
     three_drafts,
 )
-from tests.handlers.test_statement_runs import LONDON, NOTHING, Marketplace
+from tests.handlers.test_statement_runs import LONDON, NOTHING, OCTOBER, Marketplace
 from tests.support.agencies import FULL, OWNER, tax
 from tests.support.copies import OnACopy
 from tests.support.events import sale
+from tests.support.system import opened
 
 NO_PROFILE = {name: value for name, value in FULL.items() if name != "tax"} | {"collects": "agency"}
+IN_BERLIN: dict[str, str | int] = {"time_zone": "Europe/Berlin", "grace_days": 1, "first_period": "2026-10"}
 NO_TAX = "the agency has no tax profile on 2026-10-31: register one valid from then on"
 REFUSED = f"not released: {NO_TAX}"
 
@@ -199,3 +201,38 @@ def test_a_cancellation_shows_the_parties_of_its_statement_whatever_was_written_
     cancelled = document(shop, "2026-10/a1/GBP/2")
     assert (cancelled["customer"]["legal_name"], cancelled["closing"]) == (FULL["legal_name"], "0.00")
     assert not proved(shop)
+
+
+def test_a_doubtful_tax_profile_waits_for_a_person_who_says_why_it_is_right() -> None:
+    """91 % instead of 19 %, reverse charge at home, and a VAT id of the owner's country in the EC sales list."""
+    german = {**OWNER, "country": "DE", "vat_id": "DE123456788"}
+    typo = {"scheme": "standard", "percent": "91"}
+    home = {"scheme": "reverse_charge", "vat_id": "DE136695976"}
+    right = {**typo, "percent": "19"}
+    profiles = {"typo": (typo, "DE"), "home": (home, "DE"), "list": (home, "FR"), "right": (right, "DE")}
+    with opened(IN_BERLIN, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
+        shop = Marketplace(world)
+        shop.write("/documents/owner", german)
+        for name, (profile, country) in profiles.items():
+            shop.write(f"/agencies/{name}", {**NO_PROFILE, "valid_from": None, "country": country, "tax": profile})
+            shop.record(sale(f"s-{name}", "1000", agency=name, currency="EUR", commission_rate="0.10"))
+        shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
+        shop.watch()
+        waiting = {one["agency"]: one for one in world.read("/drafts")["items"]}
+        checks = {name: [(each["check"], each["level"]) for each in one["checks"]] for name, one in waiting.items()}
+        assert checks == {
+            "typo": [("tax_percent", "failed")], "home": [("tax_place", "failed")], "list": [("tax_vat_id", "failed")],
+        }  # fmt: skip
+
+        def release(name: str, reason: str | None = None) -> int:
+            path = f"/drafts/{name}/EUR/2026-10"
+            body = {"decision": "release", "seen": world.read(path)["seen"], "reason": reason}
+            return send(world, "PUT", path, body).status
+
+        assert [release(name) for name in checks] == [409] * 3
+        assert [release(name, "§ 13b Abs. 5 UStG") for name in ("home", "list")] == [200, 409]
+        shop.seal()
+        assert shop.statement(OCTOBER, "home", "EUR")["taxes"][0]["scheme"] == "reverse_charge"
+        assert {one["agency"] for one in world.read("/drafts")["items"]} == {"typo", "list"}
+        decided = world.read("/drafts/home/EUR/2026-10")["decisions"][-2:]
+        assert "§ 13b Abs. 5 UStG" in [one["reason"] for one in decided]

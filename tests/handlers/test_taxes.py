@@ -8,7 +8,7 @@ import pytest
 
 from quarterhour.proof.verify import verify
 from tests.handlers.test_statement_runs import NOVEMBER, OCTOBER, Marketplace
-from tests.support.agencies import OWNER
+from tests.support.agencies import ANYWHERE
 from tests.support.events import Cloud, adjustment, payment, refund, sale, void
 from tests.support.sealing import opening
 from tests.support.system import opened
@@ -49,7 +49,7 @@ def agency(name: str, tax: dict[str, Any], valid_from: str | None = None) -> dic
 
 
 def owner(name: str, valid_from: str | None = None) -> dict[str, Any]:
-    return {**OWNER, "legal_name": name, **({"valid_from": valid_from} if valid_from else {})}
+    return {**ANYWHERE, "legal_name": name, **({"valid_from": valid_from} if valid_from else {})}
 
 
 @pytest.fixture(scope="module")

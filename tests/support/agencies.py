@@ -27,6 +27,8 @@ OWNER: dict[str, Any] = {
     "iban": "GB82WEST12345698765432",
 }
 """The content of the owner's document with all that a statement needs."""
+ANYWHERE: dict[str, Any] = {**OWNER, "country": "JE"}
+"""The same of an owner in Jersey, whose VAT rates are not known, so any percentage passes the checks."""
 
 
 def tax(**changed: Any) -> dict[str, Any]:

@@ -53,7 +53,7 @@ from quarterhour.statements.store import StatementStores, plan_of_period
 from tests.support import sealing
 from tests.support.sealing import Objects
 
-OWNER: Final = Owner(legal_name="Market Ltd", address="1 Quay", country="GB", vat_id="GB123456789")
+OWNER: Final = Owner(legal_name="Market Ltd", address="1 Quay", country="JE", vat_id="GB123456789")
 
 
 @dataclass(slots=True)

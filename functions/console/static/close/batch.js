@@ -5,7 +5,7 @@ import * as format from "../lib/format.js";
 import { AccountId, AccountTitle } from "../lib/links.js";
 import { reader } from "../lib/me.js";
 import { Amount, Modal, Name, Status, Table } from "../lib/parts.js";
-import { canHold, failedOf, releaseOf, sumsOf } from "./drafts.js";
+import { canHold, failedOf, releaseOf, sumsOf, toConfirm } from "./drafts.js";
 
 /** Up to so many drafts that are left out are listed at once. */
 const OPEN = 3;
@@ -106,12 +106,15 @@ export function Batch({ decision, rows, period, onDecided, onClose }) {
 /** What will be done with the chosen rows, and the buttons that do it or do not. */
 function Question({ decision, rows, chosen }) {
   const { verb, note } = BATCHES[decision];
+  const doubtful = decision === "hold" ? [] : chosen.filter((row) => row.unconfirmed);
+  const needsReason = decision === "hold" || doubtful.length > 0;
   return html`
     <p>${note}</p>
     <${Sums} rows=${chosen} />
+    <${Doubtful} rows=${doubtful} />
     <${LeftOut} rows=${rows.filter((row) => !chosen.includes(row))} />
-    <label>Reason${decision !== "hold" && " (optional)"}
-      <input name="reason" required=${decision === "hold"} maxlength="200" autocomplete="off"
+    <label>Reason${!needsReason && " (optional)"}
+      <input name="reason" required=${needsReason} maxlength="200" autocomplete="off"
         autofocus=${decision === "hold"} />
     </label>
     <div class="bar">
@@ -180,6 +183,18 @@ const LeftOut = ({ rows }) => rows.length > 0 && html`
       ${rows.length > SHOWN && html`<li key="more">and ${format.count(rows.length - SHOWN)} more</li>`}
     </ul>
   </details>`;
+
+/** The chosen drafts whose tax profile cannot be right as it is: the reason says why it is. */
+const Doubtful = ({ rows }) => rows.length > 0 && html`
+  <div class="mark">
+    <p><strong>Doubtful tax: ${DRAFTS(rows.length)}.</strong> Releasing confirms it. Say why in the reason.</p>
+    <ul>
+      ${rows.slice(0, SHOWN).map((row) => html`
+        <li key=${row.key}><${Draft} row=${row} />:
+          ${" "}${toConfirm(row.checks).map((one) => html`<${Name}>${one.message}<//>. `)}</li>`)}
+      ${rows.length > SHOWN && html`<li key="more">and ${format.count(rows.length - SHOWN)} more</li>`}
+    </ul>
+  </div>`;
 
 const Refused = ({ refused }) => html`
   <div class="mark" role="alert">

@@ -9,6 +9,9 @@ const CORRECTIONS = {
   owner: () => [address(["runbooks", "releasing-statements"]), "How to write the owner"],
   agency: ({ agency }) => [agencyAddress(agency), "Register it"],
   tax: ({ agency }) => [agencyAddress(agency, { tab: "registration" }), "Register its tax"],
+  tax_percent: ({ agency }) => [agencyAddress(agency, { tab: "registration" }), "Correct its tax"],
+  tax_place: ({ agency }) => [agencyAddress(agency, { tab: "registration" }), "Correct its tax"],
+  tax_vat_id: ({ agency }) => [agencyAddress(agency, { tab: "registration" }), "Correct its VAT id"],
   order: ({ message, period }) =>
     [address(["close", /\d{4}-\d\d/.exec(message)?.[0] ?? laterMonth(period, -1)]), "Close that period"],
   default_rate: ({ agency }) => [agencyAddress(agency, { tab: "rates" }), "Write a rate card"],

@@ -15,6 +15,12 @@ export const keyOf = ({ agency, currency }) => `${currency} ${agency}`;
 /** Returns the checks of a draft that keep it from being released: a hold does not, as a release lifts it. */
 export const failedOf = (checks) => checks.filter((one) => one.level === "failed" && one.check !== HELD);
 
+/** The failed checks that a release with a reason lifts. */
+const CONFIRMABLE = ["tax_percent", "tax_place"];
+
+/** Returns the checks of a draft that a person who releases it confirms with a reason. */
+export const toConfirm = (checks) => failedOf(checks).filter((one) => CONFIRMABLE.includes(one.check));
+
 /** Returns the checks of a draft that only warn. */
 export const warningsOf = (checks) => checks.filter((one) => one.level === "warning");
 
@@ -30,13 +36,13 @@ export function rowOf(draft, { name, last, preview }) {
     ...draft, key: keyOf(draft), name, commission, last,
     tax: preview?.tax ?? undefined, closing: preview?.closing ?? undefined,
     change: last === undefined ? undefined : difference(commission, last),
-    failed: failedOf(checks).length, warnings: warningsOf(checks).length,
+    failed: failedOf(checks).length, unconfirmed: toConfirm(checks).length, warnings: warningsOf(checks).length,
   };
 }
 
 /** Returns the decision that a person can make now to release a row: release, agree, or none. */
-export function releaseOf({ state, failed, last_decision: first }, person) {
-  if (failed || !UNDECIDED.includes(state)) return null;
+export function releaseOf({ state, failed, unconfirmed, last_decision: first }, person) {
+  if (failed > unconfirmed || !UNDECIDED.includes(state)) return null;
   if (state !== "proposed") return "release";
   return first.by === person ? null : "agree";
 }

@@ -22,8 +22,10 @@ VAT_20 = TaxProfile(STANDARD, Decimal(20))
 AGENCY = Agency(datetime(2026, 1, 1, tzinfo=UTC), "Harbour Books Ltd", "2 Quay", "GB", VAT_20)
 
 
-def always(profile: TaxProfile | None) -> Callable[[date], TaxProfile | None]:
-    return lambda _: profile
+def always(profile: TaxProfile | None) -> Callable[[date], Agency | None]:
+    """Return the agency of each day; the reverse charge is for one in Germany."""
+    country = "DE" if profile and REVERSE_CHARGE in profile.schemes else "GB"
+    return lambda _: AGENCY._replace(country=country, tax=profile) if profile else None
 
 
 COMPLETE = DraftContext(OWNER, AGENCY, always(VAT_20))
@@ -58,7 +60,7 @@ def test_a_draft_of_an_earlier_period_comes_first() -> None:
     ],
 )
 def test_an_owner_without_what_an_invoice_needs_is_named(owner: Owner, profile: TaxProfile, missing: str) -> None:
-    context = replace(COMPLETE, owner=owner, profile_on=always(profile), agency=AGENCY._replace(tax=profile))
+    context = replace(COMPLETE, owner=owner, agency_on=always(profile), agency=AGENCY._replace(tax=profile))
     assert found(draft_item(), context) == [
         ("owner", f"the owner lacks {missing}: write them with `quarterhour owner`")
     ]
@@ -112,15 +114,18 @@ def test_the_reverse_charge_of_a_kind_or_a_category_needs_the_agency_s_vat_id(na
     """The default scheme is standard, and exempt; the item of a draft does not hold which lines it has."""
     for default in (VAT_20, TaxProfile(EXEMPT)):
         profile = default._replace(**named)
-        context = DraftContext(OWNER, AGENCY._replace(tax=profile), always(profile))
+        context = DraftContext(OWNER._replace(country="JE"), AGENCY._replace(tax=profile), always(profile))
         message = "the agency lacks tax.vat_id, which the reverse charge needs: register them"
         assert found(draft_item(), context) == [("agency", message)]
         known = profile._replace(vat_id="DE136695976")
-        assert found(draft_item(), DraftContext(OWNER, AGENCY._replace(tax=known), always(known))) == []
+        assert (
+            found(draft_item(), DraftContext(OWNER._replace(country="JE"), AGENCY._replace(tax=known), always(known)))
+            == []
+        )
 
 
 def test_an_owner_needs_a_vat_id_if_one_category_is_taxed() -> None:
-    profile = TaxProfile(EXEMPT, by_category={"books": TaxRate(STANDARD, Decimal(9))})
+    profile = TaxProfile(EXEMPT, by_category={"books": TaxRate(STANDARD, Decimal(5))})
     context = DraftContext(OWNER._replace(vat_id=None), AGENCY._replace(tax=profile), always(profile))
     assert found(draft_item(), context) == [("owner", "the owner lacks vat_id: write them with `quarterhour owner`")]
 
@@ -130,7 +135,7 @@ def test_the_first_day_without_a_tax_profile_is_named() -> None:
 
     def until(day: str) -> DraftContext:
         last = date.fromisoformat(day)
-        return replace(COMPLETE, profile_on=lambda at: VAT_20 if at <= last else None)
+        return replace(COMPLETE, agency_on=lambda at: AGENCY if at <= last else None)
 
     def message(day: str) -> tuple[str, str]:
         return "tax", f"the agency has no tax profile on {day}: register one valid from then on"
@@ -142,9 +147,9 @@ def test_the_first_day_without_a_tax_profile_is_named() -> None:
 
 
 def test_a_draft_without_tax_points_is_taxed_on_the_last_day_of_its_period() -> None:
-    from_end = replace(COMPLETE, profile_on=lambda at: VAT_20 if at == date(2026, 10, 31) else None)
+    from_end = replace(COMPLETE, agency_on=lambda at: AGENCY if at == date(2026, 10, 31) else None)
     assert found(draft_item(days=()), from_end) == []
-    before = replace(COMPLETE, profile_on=lambda at: VAT_20 if at < date(2026, 10, 31) else None)
+    before = replace(COMPLETE, agency_on=lambda at: AGENCY if at < date(2026, 10, 31) else None)
     assert [name for name, _ in found(draft_item(days=()), before)] == ["tax"]
 
 

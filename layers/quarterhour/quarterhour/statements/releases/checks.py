@@ -1,6 +1,6 @@
 """The checks of a draft, pure: what keeps it from being released, and what a person should look at first."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from quarterhour.model import money
 from quarterhour.model.periods import Period
-from quarterhour.registry.agencies.agency import REVERSE_CHARGE, STANDARD, Agency, TaxProfile
+from quarterhour.registry.agencies.agency import REVERSE_CHARGE, STANDARD, Agency
 from quarterhour.registry.owner import Owner
 from quarterhour.statements.drafts.draft import DraftItem, DraftState
 from quarterhour.statements.parties import NO_VERSIONS, PartyVersions
+from quarterhour.statements.releases.tax_checks import CONFIRMABLE, doubts
 
 if TYPE_CHECKING:
     from quarterhour.statements.releases import api
@@ -49,14 +50,14 @@ class DraftContext:
     """What a draft is checked against.
 
     ``owner`` and ``agency``: those at the end of the period; ``agency`` is ``None`` if it is not registered then.
-    ``profile_on``: returns the tax profile on a day. ``before``: the exact commission of the account's last period,
+    ``agency_on``: returns the agency on a day. ``before``: the exact commission of the account's last period,
     ``None`` without one. ``earlier``: the first earlier period of the account that must be released first. ``disputes``
     and ``held``: the numbers of the agency's open disputes and held events. ``versions``: those of the parties.
     """
 
     owner: Owner
     agency: Agency | None
-    profile_on: Callable[[date], TaxProfile | None]
+    agency_on: Callable[[date], Agency | None]
     before: Decimal | None = None
     earlier: Period | None = None
     disputes: int = 0
@@ -75,6 +76,11 @@ def checks(draft: DraftItem, context: DraftContext) -> list[Check]:
 def failed(draft: DraftItem, context: DraftContext) -> list[Check]:
     """Return the checks that keep a draft from being released."""
     return list(_failed(draft, context))
+
+
+def unconfirmed(found: Iterable[Check], reason: str) -> list[Check]:
+    """Return those failed checks that a release does not lift; ``reason``: why a person releases it, if one does."""
+    return [one for one in found if not (reason and one.name in CONFIRMABLE)]
 
 
 def _failed(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
@@ -100,6 +106,9 @@ def _failed(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
             yield Check("agency", Level.FAILED, f"the agency lacks {', '.join(missing)}: register them")
     if untaxed:
         yield Check("tax", Level.FAILED, f"the agency has no tax profile on {untaxed}: register one valid from then on")
+    for name, text in doubts(owner, _agencies(draft, context)).items():
+        unless = ", or release it with a reason" if name in CONFIRMABLE else ""
+        yield Check(name, Level.FAILED, f"{text}: correct the tax profile{unless}")
 
 
 def _taxes(draft: DraftItem, context: DraftContext) -> tuple[date | None, set[str]]:
@@ -109,15 +118,27 @@ def _taxes(draft: DraftItem, context: DraftContext) -> tuple[date | None, set[st
     """
     untaxed: date | None = None
     schemes: set[str] = set()
+    for day in _days(draft):
+        agency = context.agency_on(day)
+        profile = agency.tax if agency else None
+        if profile:
+            schemes |= profile.schemes
+        untaxed = untaxed or (None if profile else day)
+    return untaxed, schemes
+
+
+def _agencies(draft: DraftItem, context: DraftContext) -> Iterator[tuple[date, Agency]]:
+    """Yield the agency at each tax point at which it is registered."""
+    for day in _days(draft):
+        if agency := context.agency_on(day):
+            yield day, agency
+
+
+def _days(draft: DraftItem) -> Iterator[date]:
+    """Yield the tax points of a draft; of one without any, the last day of its period."""
     last_day = draft.period.last_day
     for first, last in draft.tax_points or [(last_day, last_day)]:
-        for number in range((last - first).days + 1):
-            day = first + timedelta(days=number)
-            profile = context.profile_on(day)
-            if profile:
-                schemes |= profile.schemes
-            untaxed = untaxed or (None if profile else day)
-    return untaxed, schemes
+        yield from (first + timedelta(days=number) for number in range((last - first).days + 1))
 
 
 def _warnings(draft: DraftItem, context: DraftContext) -> Iterator[Check]:

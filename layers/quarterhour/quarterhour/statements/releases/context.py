@@ -17,7 +17,7 @@ from quarterhour.ledger.keys import LOWEST as LOWEST_HELD
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period, start_of, time_zone
-from quarterhour.registry.agencies.agency import TaxProfile
+from quarterhour.registry.agencies.agency import Agency
 from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.keys import draft_key, draft_place, open_drafts
 from quarterhour.statements.parties import Parties
@@ -76,7 +76,7 @@ class DraftContexts:
             DraftContext(
                 (some := parties[one.period, one.account]).owner,
                 some.agency,
-                _profile_on(some, self.plan_of(one.period)),
+                _agency_on(some, self.plan_of(one.period)),
                 before.get((one.period, one.account)),
                 earlier.get((one.period, one.account)),
                 disputes[one.account.agency],
@@ -131,11 +131,6 @@ class DraftContexts:
         )
 
 
-def _profile_on(parties: Parties, plan: StatementPlan) -> Callable[[date], TaxProfile | None]:
+def _agency_on(parties: Parties, plan: StatementPlan) -> Callable[[date], Agency | None]:
     zone = time_zone(plan.zone)
-
-    def profile_on(day: date) -> TaxProfile | None:
-        agency = parties.agency_at(start_of(day, zone))
-        return agency.tax if agency else None
-
-    return profile_on
+    return lambda day: parties.agency_at(start_of(day, zone))

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from quarterhour.model.errors import ConflictError, FieldProblem
 from quarterhour.model.fields import shown
 from quarterhour.statements.drafts.draft import DraftDecision, DraftItem, DraftState
-from quarterhour.statements.releases.checks import Check
+from quarterhour.statements.releases.checks import Check, unconfirmed
 from quarterhour.statements.releases.requests import Desired, DraftRequest
 
 HELD: Final = "held"
@@ -71,7 +71,8 @@ def planned_decision(
         why = _WHY.get(draft.state, "has no statement to cancel")
         problem = FieldProblem("decision", f"is {request.desired}", _expected(draft.state))
         raise ConflictError(f"{name_of(draft)} {why}", problem)
-    if request.desired is Desired.RELEASE and (found := [one for one in failed() if one.name != HELD]):
+    releasing = request.desired is Desired.RELEASE
+    if releasing and (found := [one for one in unconfirmed(failed(), request.reason) if one.name != HELD]):
         raise ConflictError(
             f"{name_of(draft)} cannot be released yet",
             *(FieldProblem(one.name, "failed", one.message) for one in found),

@@ -19,7 +19,7 @@ from quarterhour.statements.drafts.service import in_time
 from quarterhour.statements.drafts.work_objects import read_values
 from quarterhour.statements.listing import COLUMNS, Document, ListTotals, statement_of, write_list
 from quarterhour.statements.plan import StatementSettings
-from quarterhour.statements.releases.checks import failed
+from quarterhour.statements.releases.checks import failed, unconfirmed
 from quarterhour.statements.releases.context import DraftContexts
 from quarterhour.statements.releases.decisions import refused
 from quarterhour.statements.releases.items import (
@@ -226,7 +226,7 @@ class ReleaseRunner:
             for some in chunks(list(of_period), WRITTEN_AT_A_TIME):
                 now, changed = clock.now(), []
                 for draft, context in zip(some, self._contexts.gather(some, now, counted=False), strict=True):
-                    if found := failed(draft, context):
+                    if found := unconfirmed(failed(draft, context), _reason(draft)):
                         changed.append(refused(draft, found, BY, iso_millis(now)))
                         continue
                     if draft.state is DraftState.NEW:
@@ -237,3 +237,8 @@ class ReleaseRunner:
                     return None
         cancelling = [one for one in due if one.state is DraftState.CANCELLING]
         return Releasable([*cancelling, *releasing], parties)
+
+
+def _reason(draft: DraftItem) -> str:
+    """Return why a person releases a draft; empty if nobody has said why."""
+    return draft.decisions[-1].reason if draft.state is DraftState.RELEASING else ""
