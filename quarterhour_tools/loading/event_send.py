@@ -10,13 +10,17 @@ from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final
 
 from quarterhour_client import Result
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from quarterhour.file_formats.csv.summary import FileSummary
 from quarterhour.model.fields import printable
+from quarterhour_tools.csv import maps as csv_maps
+from quarterhour_tools.csv.file_events import FileEvents
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading import event_through
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Batch, Delivery, StoppedError, batches, unanswered
@@ -29,7 +33,7 @@ from quarterhour_tools.target.deployment import api, configure_target
 NAME: Final = "send"
 HELP: Final = "send a file of events to a running stack"
 DESCRIPTION: Final = (
-    "Send NDJSON of events, as `quarterhour csv` writes it, to a running stack: 500 in a request, several requests "
+    "Send NDJSON of events, or CSV with a map, to a running stack: 500 in a request, several requests "
     "at a time. A request without an answer is sent again. FILE.receipts keeps the verdict of each line. After an "
     "interruption, run the same command again: it continues where it stopped, and nothing is recorded twice. "
     "Exit code 0 if every line is recorded, a duplicate or held, otherwise 1."
@@ -49,7 +53,9 @@ _INTERRUPTED: Final = "interrupted: run the same command again to go on"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour send``."""
-    parser.add_argument("file", metavar="FILE", help="NDJSON of CloudEvents, plain or gzip; - for standard input")
+    parser.add_argument(
+        "file", metavar="FILE", help="NDJSON of CloudEvents, or CSV with --map, plain or gzip; - for standard input"
+    )
     configure_target(parser)
     parser.add_argument(
         "--receipts",
@@ -78,7 +84,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="send the events as messages of the queue, as events of the bus, or the file to the inbox, and not as "
         "requests; there are no receipts",
     )
-    parser.add_argument("--map", metavar="NAME", help="with --through inbox, the map of a CSV file")
+    parser.add_argument(
+        "--map", metavar="MAP", help="the file is CSV, with this map; through the inbox, the name of a map there"
+    )
     parser.add_argument(
         "--set",
         action="append",
@@ -101,12 +109,13 @@ def run(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
     if args.through:
         return event_through.run(args)
-    if args.map or args.set:
-        raise ToolError("--map and --set are for --through inbox: convert the file with `quarterhour csv` first")
+    if args.set and not args.map:
+        raise ToolError("--set needs --map: it gives a value that the map asks for")
     console = Console(stderr=True, highlight=False)
     path = args.receipts or (Path(f"{args.file}.receipts") if args.file != STDIN else None)
     with ExitStack() as context:
-        lines = context.enter_context(open_lines(args.file))
+        name, csv = context.enter_context(_ndjson(args))
+        lines = context.enter_context(open_lines(name))
         remote = api(args, connections=args.at_once)
         receipts = context.enter_context(open_receipts(path, remote.url)) if path else Receipts()
         bar = context.enter_context(_bar(console))
@@ -124,7 +133,29 @@ def run(args: argparse.Namespace) -> int:
         finally:
             delivery.stop(_INTERRUPTED)
             receipts.save()
-    return _show(console, receipts.tally, path, problem, as_json=args.json)
+    shown = _show(console, receipts.tally, path, problem, as_json=args.json)
+    return shown if csv is None or csv.is_good else 1
+
+
+@contextmanager
+def _ndjson(args: argparse.Namespace) -> Iterator[tuple[str, FileSummary | None]]:
+    """Yield the name of a file of events: the input, or what its map makes of it, and what became of its rows.
+
+    What a map makes is in a file that is deleted then.
+    """
+    if not args.map:
+        yield args.file, None
+        return
+    try:
+        given = dict(csv_maps.setting(one) for one in args.set)
+    except argparse.ArgumentTypeError as error:
+        raise ToolError(f"--set: {error}") from error
+    file = FileEvents(args.file, args.map, given)
+    with NamedTemporaryFile(suffix=".ndjson") as made:
+        for one in file.events():
+            made.write(json.dumps(one.body, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        made.flush()
+        yield made.name, file.summary
 
 
 def send(

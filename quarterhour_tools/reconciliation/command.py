@@ -27,6 +27,7 @@ from quarterhour_tools.csv.maps import setting, settings_of
 from quarterhour_tools.csv.sums import sums_of_rows
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
+from quarterhour_tools.reconciliation import connection
 from quarterhour_tools.reconciliation.disk import Disk, on_disk
 from quarterhour_tools.reconciliation.lines import counts
 from quarterhour_tools.reconciliation.maps import map_text, shipped
@@ -66,12 +67,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--map",
-        required=True,
         metavar="MAP",
         help="the map from columns to [[provider_line]] (docs/reconciliation.md) or to events: a TOML file, or one "
-        f"that comes with the tools: {', '.join(shipped())}",
+        f"that comes with the tools: {', '.join(shipped())}; needed without --connection",
     )
-    parser.add_argument("--period", required=True, type=month, metavar="MONTH", help="the period, such as 2026-11")
+    parser.add_argument(
+        "--period", type=month, metavar="MONTH", help="the period, such as 2026-11; needed without --connection"
+    )
     parser.add_argument("--zone", default="UTC", metavar="ZONE", help="the settings' time_zone (default UTC)")
     parser.add_argument(
         "--set", action="append", default=[], type=setting, metavar="NAME=VALUE", help="a value that the map asks for"
@@ -97,11 +99,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store", action="store_true", help="keep the result for the console, as a version of a document"
     )
+    parser.add_argument(
+        "--connection",
+        metavar="NAME",
+        help="compare a shop's export with what its webhooks have delivered, and send the orders that never arrived",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="with --connection, send nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
+    if args.connection:
+        return connection.run(args)
+    if not args.map or not args.period or args.dry_run:
+        raise ToolError("--map and --period are needed to compare with the sealed ledger; --dry-run needs --connection")
     if args.store and args.folder:
         raise ToolError("--store needs --stack or --url: a folder has no console")
     if args.agency is not None and not is_name(args.agency):
