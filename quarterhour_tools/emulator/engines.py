@@ -55,8 +55,10 @@ _AWS: Final[Mapping[str, str]] = {
     "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
     "AWS_EC2_METADATA_DISABLED": "true",
 }
-_KEPT: Final = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL")
-"""The machine's environment variables that functions see."""
+_S3_ADDRESS: Final = "MOTO_S3_CUSTOM_ENDPOINTS"
+"""moto answers requests to this address, too; it reads the variable at each request."""
+_KEPT: Final = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL", _S3_ADDRESS)
+"""The process's environment variables that stay while a function's are set."""
 
 
 @contextmanager
@@ -277,7 +279,7 @@ def open_engine(choice: str = EMBEDDED, s3_url: str = "", *, executes: bool = Tr
     """
     # moto intercepts requests to s3_url inside the process, so nothing needs to listen there. moto also makes its own
     # sessions, which fail if AWS_PROFILE names a profile that the machine does not have.
-    variables = {"MOTO_S3_CUSTOM_ENDPOINTS": s3_url or None, "AWS_PROFILE": None, "AWS_DEFAULT_PROFILE": None}
+    variables = {_S3_ADDRESS: s3_url or None, "AWS_PROFILE": None, "AWS_DEFAULT_PROFILE": None}
     # Every client here has its own credentials, so moto need not put any into the process's environment.
     config: Any = {"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": executes}}
     with mock_aws(config=config), _process_variables(variables):

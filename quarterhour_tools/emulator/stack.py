@@ -7,7 +7,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -242,7 +242,11 @@ class Stack:
         request_id = str(uuid5(_REQUESTS, f"{name} {self._invocations[name]}"))
         context = Context(name, function.memory, request_id, time.monotonic() + allowed)
         try:
-            with STANDARD_OUTPUT.logged(self._logs), self._faults.at_work() if self._faults else nullcontext():
+            with (
+                STANDARD_OUTPUT.logged(self._logs),
+                self._faults.at_work() if self._faults else nullcontext(),
+                self._environment(function),
+            ):
                 return self._handler(function)(event_, context)
         except Killed as death:
             if self._faults is None:
@@ -271,7 +275,9 @@ class Stack:
         routes = {}
         for function in self.functions.values():
             registered = getattr(self._module(function), "routes", None) if function.routes else None
-            own = [Route(one.method, template_path(one.rule)) for one in registered.operations] if registered else ()
+            with self._environment(function):
+                operations = registered.operations if registered else ()
+            own = [Route(one.method, template_path(one.rule)) for one in operations]
             routes.update(dict.fromkeys(own or function.routes, function.name))
         return routes
 
@@ -420,6 +426,11 @@ class Stack:
     def _handler(self, function: Function) -> Any:  # noqa: ANN401 - a module may define anything
         return getattr(self._module(function), function.handler.rpartition(".")[2])
 
+    def _environment(self, function: Function) -> AbstractContextManager[None]:
+        """Return the environment of a function with rooms, which make clients at the first request for them."""
+        routes = getattr(self._module(function), "routes", None)
+        return nullcontext() if routes is None else environment(function.environment, shared=True)
+
     def _module(self, function: Function) -> ModuleType:
         if function.name not in self._modules:
             self._modules[function.name] = load(function, f"{self.name}.{function.name}")
@@ -477,20 +488,26 @@ def open_stack(  # noqa: PLR0913 - all but two are options
                 stack.close()
 
 
-def load(function: Function, name: str) -> ModuleType:
-    """Load a new copy of a function's module under ``name``, in the function's environment."""
+def load(function: Function, name: str, *, kept: bool = False) -> ModuleType:
+    """Load a new copy of a function's module under ``name``, in the function's environment.
+
+    ``kept``: with all of its rooms, as Lambda loads a function for SnapStart.
+    """
     path = function.code / f"{function.handler.rpartition('.')[0]}.py"
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ToolError(f"the function {function.name} has no {path}")
     module = module_from_spec(spec)
-    with environment(function.environment, shared=True):
+    with environment({**function.environment, **(_KEPT if kept else {})}, shared=True):
         # The functions of a process share the metrics, which may have been imported before there was an environment.
         from quarterhour.aws.telemetry import metrics  # noqa: PLC0415 - what it logs to is that of this environment
 
         metrics.namespace = function.environment.get("POWERTOOLS_METRICS_NAMESPACE", metrics.namespace)
         spec.loader.exec_module(module)
     return module
+
+
+_KEPT: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
 
 
 def _function_arn(name: str) -> str:

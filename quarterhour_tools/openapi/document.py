@@ -199,7 +199,7 @@ def _routes(function: Function) -> Iterator[_Route]:
     """Yield the routes of a function; a function with a single route does not register it."""
     if not function.routes:
         return
-    module = load(function, f"openapi.{function.name}")
+    module = load(function, f"openapi.{function.name}", kept=True)
     if hasattr(module, "routes"):
         for operation in module.routes.operations:
             yield _Route(operation)

@@ -319,7 +319,7 @@ BROKEN = {
     "cut off": PACKED[:-100],
     "damaged": PACKED[:-100] + bytes(100),
     "not packed": TEXT,
-    "no event in a bomb": gzip.compress(TEXT + bytes(65 << 20)),
+    "no event in a bomb": gzip.compress(TEXT + bytes(65 << 20), 1),
 }
 
 

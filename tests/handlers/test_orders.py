@@ -238,7 +238,7 @@ def test_a_commit_has_taken_effect_or_failed_before_its_order_can_be_listed(
 ) -> None:
     stores: list[Any] = []
     monkeypatch.setattr(OrderService, "__init__", lambda _, store, __: stores.append(store))
-    load(world.stack.functions["write"], "looked_at")
+    load(world.stack.functions["write"], "looked_at", kept=True)
     patience = stores[0].client_once.meta.config
     assert patience.retries["total_max_attempts"] == 1
     index = timedelta(seconds=2)

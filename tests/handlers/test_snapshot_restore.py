@@ -28,7 +28,8 @@ from tests.template.stack import attribute, parsed
 
 def test_the_initialization_reads_no_clock_and_opens_no_connection() -> None:
     functions = [one for one in Template(parsed(), ROOT).functions(attribute).values() if one.routes]
-    environments = {str(one.code / "handler.py"): {**LAMBDA, **one.environment} for one in functions}
+    kept = {**LAMBDA, "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
+    environments = {str(one.code / "handler.py"): {**kept, **one.environment} for one in functions}
     command = [sys.executable, "-m", "tests.support.initialization"]
     ended = subprocess.run(  # noqa: S603 - our own
         command, input=json.dumps(environments), capture_output=True, text=True, check=True, cwd=ROOT

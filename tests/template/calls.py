@@ -145,8 +145,11 @@ class Watched(Mapping[str, str]):
 
 
 def started(function: Function, patch: pytest.MonkeyPatch) -> tuple[ModuleType, set[str]]:
-    """Import a function's handler as Lambda does, in its environment; return it and the variables that it read."""
-    variables = Watched(function.environment)
+    """Import a function's handler as Lambda does before it keeps the process, with all of its routes.
+
+    Return it and the variables that it read.
+    """
+    variables = Watched({"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start", **function.environment})
     patch.setattr(Environment, "of_process", lambda: Environment(variables))
     for name, text in LAMBDA.items():
         patch.setenv(name, text)

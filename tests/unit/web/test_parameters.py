@@ -95,14 +95,10 @@ def test_the_path_of_a_route_is_encoded_once(agency: str, currency: str) -> None
         "routeKey": "GET /accounts/{agency}/{currency}/days",
         "rawPath": "ambiguous",
         "pathParameters": {"agency": agency, "currency": currency},
-        "requestContext": {"stage": "live", "requestId": "1"},
     }
-    routed = parameters.routed(event)
-    assert routed["rawPath"] == f"/accounts/{quote(agency, safe='')}/{quote(currency, safe='')}/days"
-    assert routed["requestContext"] == {"stage": "$default", "requestId": "1"}
-    assert event["rawPath"] == "ambiguous"
+    assert parameters.path_of(event) == f"/accounts/{quote(agency, safe='')}/{quote(currency, safe='')}/days"
 
 
-def test_an_event_without_a_route_is_unchanged() -> None:
+def test_the_path_of_an_event_without_a_route_is_that_of_the_event() -> None:
     for event in ({"routeKey": "$default", "rawPath": "/x"}, {"rawPath": "/x"}):
-        assert parameters.routed(event) is event
+        assert parameters.path_of(event) == "/x"

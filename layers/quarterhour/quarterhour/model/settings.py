@@ -22,8 +22,8 @@ class Environment:
 
     @classmethod
     def of_process(cls) -> Self:
-        """Return the environment of this process."""
-        return cls(os.environ)
+        """Return the environment of this process as it is now."""
+        return cls(dict(os.environ))
 
     def text(self, name: str) -> str:
         """Return a variable, which must not be empty."""
@@ -31,6 +31,11 @@ class Environment:
         if not value:
             raise SettingsError(f"{name} is not set")
         return value
+
+    def check(self, *names: str) -> None:
+        """Refuse variables that are empty, before they are used."""
+        for name in names:
+            self.text(name)
 
     def integer(self, name: str, minimum: int = 0) -> int:
         """Return a whole number of at least ``minimum``."""

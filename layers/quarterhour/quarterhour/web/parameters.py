@@ -134,23 +134,22 @@ def text(value: str) -> str:
     return found
 
 
-def routed(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an HTTP API event whose path is its route's, with the variables percent-encoded.
+def path_of(event: dict[str, Any]) -> str:
+    """Return the path of an HTTP API event: its route's, with the variables percent-encoded.
 
     ``rawPath`` itself is ambiguous: API Gateway decodes it, so a slash inside a variable looks like a separator, and
-    cuts it at a question mark. An event without a route, of a server that has none, is returned unchanged.
+    cuts it at a question mark. It is the path of an event without a route, of a server that has none.
     """
     _, _, template = event.get("routeKey", "").partition(" ")
     if not template:
-        return event
+        return str(event["rawPath"])
     variables = event.get("pathParameters") or {}
 
     def encoded(variable: re.Match[str]) -> str:
         safe = "/" if variable["greedy"] else ""
         return quote(variables.get(variable["name"], ""), safe=safe, errors="surrogatepass")
 
-    path = _VARIABLE.sub(encoded, template)
-    return {**event, "rawPath": path, "requestContext": {**event["requestContext"], "stage": "$default"}}
+    return _VARIABLE.sub(encoded, template)
 
 
 def spellings(segment: str) -> tuple[str, ...]:
