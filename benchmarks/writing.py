@@ -55,7 +55,13 @@ class System:
 
         So the rate cards of all groups are read for books, after those of all agencies.
         """
-        books = [{"category": "books", "currency": "EUR", "percent": "8", "fixed": "0.30"}]
+        books = [
+            {
+                "category": "books",
+                "currency": "EUR",
+                "charges": [{"name": "commission", "percent": "8", "fixed": "0.30"}],
+            }
+        ]
         for number in range(agencies):
             agency, group = f"agency-{number:02d}", f"group-{number}"
             since = {"valid_from": "2026-01-01T00:00:00Z"}

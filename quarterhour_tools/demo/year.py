@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from quarterhour_tools.demo.marketplace import (
     DEFAULT_COMMISSION_RATE,
@@ -304,11 +304,11 @@ def _odd_lines(rng: Random, calendar: Calendar) -> Iterator[tuple[date, DayLine]
 
 def has_fees(sale: EventBody) -> bool:
     """Return whether a fixed fee or a minimum is a part of a sale's commission."""
-    return "fixed" in _rule_of(sale)
+    return "fixed" in _charge_of(sale)
 
 
-def _rule_of(sale: EventBody) -> Mapping[str, Any]:
-    """Return the rule of the rate card that prices a sale: the last one that matches, as the general one is first."""
+def _charge_of(sale: EventBody) -> Mapping[str, Any]:
+    """Return the charge of the rule that prices a sale: the last one that matches, as the general one is first."""
     groups = {agency.id: agency.group for agency in AGENCIES}
     own = RATE_CARDS.get(f"rate-card:{sale['subject']}")
     rules = own or RATE_CARDS.get(f"rate-card:group/{groups.get(sale['subject'])}", ())
@@ -316,13 +316,16 @@ def _rule_of(sale: EventBody) -> Mapping[str, Any]:
     place = {**data, "location": data["location"].partition("#")[0]}
     names = ("category", "location", "currency")
     matching = [rule for rule in rules if all(rule.get(name, place[name]) == place[name] for name in names)]
-    return matching[-1] if matching else {"percent": DEFAULT_COMMISSION_RATE * 100}
+    if not matching:
+        return {"percent": DEFAULT_COMMISSION_RATE * 100}
+    (charge,) = matching[-1].get("charges", [matching[-1]])
+    return cast("Mapping[str, Any]", charge)
 
 
 def _commission(sale: EventBody) -> Decimal:
-    rule = _rule_of(sale)
-    charged = Decimal(sale["data"]["amount"]) * Decimal(rule["percent"]) / 100 + Decimal(rule.get("fixed", 0))
-    return max(charged, Decimal(rule.get("minimum", 0)))
+    charge = _charge_of(sale)
+    charged = Decimal(sale["data"]["amount"]) * Decimal(charge["percent"]) / 100 + Decimal(charge.get("fixed", 0))
+    return max(charged, Decimal(charge.get("minimum", 0)))
 
 
 @dataclass(slots=True)

@@ -213,10 +213,17 @@ RATE_CARDS: Final[Mapping[str, tuple[Mapping[str, Any], ...]]] = {
     "rate-card:group/garden": ({"percent": "11"},),
     "rate-card:group/toys": ({"percent": "10.25"},),
     "rate-card:group/fashion": ({"percent": "14"},),
-    "rate-card:group/craft": ({"percent": "13"}, {"currency": "JPY", "percent": "11", "fixed": "30", "minimum": "50"}),
+    "rate-card:group/craft": (
+        {"percent": "13"},
+        {"currency": "JPY", "charges": [{"name": "commission", "percent": "11", "fixed": "30", "minimum": "50"}]},
+    ),
     "rate-card:42": (
         {"percent": "8"},
-        {"category": "rare books", "currency": "GBP", "percent": "10", "fixed": "0.30", "minimum": "1"},
+        {
+            "category": "rare books",
+            "currency": "GBP",
+            "charges": [{"name": "commission", "percent": "10", "fixed": "0.30", "minimum": "1"}],
+        },
     ),
 }
 """The rules of the rate cards, by document."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -16,12 +17,14 @@ from rich.text import Text
 
 from quarterhour.ledger.events.event import Rerating
 from quarterhour.ledger.postings.posting import Facts
-from quarterhour.ledger.rerating.plan import Rerated, ReratingRequest, by_account, rerated, sums_of
+from quarterhour.ledger.rerating.plan import PricingOf, Rerated, ReratingRequest, by_account, rerated, sums_of
 from quarterhour.model import exact_json, money
 from quarterhour.model.clock import iso_exact
 from quarterhour.model.errors import in_words
 from quarterhour.model.fields import printable
+from quarterhour.model.money import Rounding
 from quarterhour.registry.documents.keys import RATE_CARD, is_agency
+from quarterhour.registry.rate_cards.charge import Pricing
 from quarterhour.registry.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import counted, plain_console, print_table
@@ -71,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
     request = ReratingRequest(Rerating(document, version, args.by or operator(args)), args.reason or "")
     if not (request.reason.strip() or args.dry_run):
         raise ToolError("say why the events are rerated (--reason)")
-    found = rerated(_events(remote, args.start, agency), rate_card, args.start, args.end)
+    events = _events(remote, args.start, agency)
+    found = rerated(events, rate_card, args.start, args.end, _pricing(remote, rate_card))
     try:
         adjustments = [(one.adjustment(request), one.difference) for one in found if one.is_changed]
     except ValueError as error:
@@ -130,6 +134,25 @@ def _agency(args: argparse.Namespace, document: str) -> str | None:
         raise ToolError("name the agency whose events are rerated (--agency), or give --all-agencies")
     agency: str | None = args.agency
     return agency
+
+
+def _pricing(remote: Remote, rate_card: RateCard) -> PricingOf:
+    """Return what charges depend on beside their event: the settings' rounding, and the agency's group of that day."""
+    rounding = Rounding.HALF_EVEN
+    if rate_card.is_rounded:
+        status, answer = remote.send("GET", "/documents/settings")
+        rounding = Rounding(answer["content"].get("rounding") or rounding) if status == HTTPStatus.OK else rounding
+
+    @cache
+    def group(agency: str, day: str) -> str:
+        status, answer = remote.send("GET", f"/agencies/{segment(agency)}", {"at": f"{day}T00:00:00Z"})
+        return str(answer.get("group") or "") if status == HTTPStatus.OK else ""
+
+    def pricing(facts: Facts) -> Pricing:
+        day = (facts.get("time") or facts["recorded_at"])[:10]
+        return Pricing(rounding, group(facts["agency"], day) if rate_card.is_of_group else "")
+
+    return pricing
 
 
 def _events(remote: Remote, start: datetime, agency: str | None) -> Iterator[Facts]:

@@ -299,7 +299,13 @@ def record(archive: Archive, storage: Storage, own: str, at: datetime, numbers: 
 def test_a_price_by_rate_card_costs_no_more_writes_and_is_explained_with_three_reads(
     archive: Archive, storage: Storage, own: str, at: datetime, record_property: Record
 ) -> None:
-    rules = [{"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "maximum": "20"}]
+    rules = [
+        {
+            "category": "books",
+            "currency": "GBP",
+            "charges": [{"name": "commission", "percent": "8", "fixed": "0.30", "maximum": "20"}],
+        }
+    ]
     archive.write(rate_card_name(own), 0, {"valid_from": "2026-01-01T00:00:00Z", "rules": rules})
     assert record(archive, storage, own, at, range(1)) == [Verdict.RECORDED]
     bill = archive.bill(lambda: record(archive, storage, own, at, range(1, 101)))

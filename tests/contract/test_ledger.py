@@ -308,7 +308,9 @@ def test_an_adjustment_from_another_source_is_listed_with_its_sale_and_leaves_it
 # ---------------------------------------------------------------- re-ratings
 
 RATE_CARDS = {
-    ("rate-card:42", 1): rate_card({"percent": "20", "currency": "GBP", "fixed": "0.30"}),
+    ("rate-card:42", 1): rate_card(
+        {"currency": "GBP", "charges": [{"name": "commission", "percent": "20", "fixed": "0.30"}]}
+    ),
     ("rate-card:42", 2): rate_card({"percent": "5"}),
 }
 

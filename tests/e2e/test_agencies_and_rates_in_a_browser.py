@@ -9,7 +9,9 @@ import pytest
 
 from quarterhour.model import money
 from quarterhour.model.clock import ManualClock
-from quarterhour.registry.rate_cards.rate_card import RateCard, Sold, read_rate_card
+from quarterhour.registry.rate_cards import arithmetic
+from quarterhour.registry.rate_cards.charge import Pricing, Sold
+from quarterhour.registry.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.target.remote import segment
 from tests.support.agencies import OWNER
@@ -33,10 +35,7 @@ GROUP = [
     {
         "location": "GB#London",
         "currency": "GBP",
-        "percent": "10",
-        "fixed": "0.30",
-        "minimum": "0.50",
-        "maximum": "20.00",
+        "charges": [{"name": "commission", "percent": "10", "fixed": "0.30", "minimum": "0.50", "maximum": "20.00"}],
     },
 ]
 
@@ -221,7 +220,7 @@ def test_the_calculator_charges_what_the_ledger_charges(  # noqa: PLR0913, PLR09
     sale = {"amount": amount, "currency": "GBP", "quantity": "2.5", "category": category, "location": location}
     assert called(browser, "agencies/charge.js", "ruleFor", rules, sale) == rule.as_dict()
     steps = called(browser, "agencies/charge.js", "charge", rule.as_dict(), sale)
-    *_, last = rule.charge(sold).steps()
+    *_, (_, last) = arithmetic.steps(rule.entries(sold, Pricing()))
     assert steps[-1][1] == money.plain(last.gives)
 
 

@@ -42,7 +42,12 @@ def world() -> Iterator[tuple[World, Server]]:
                     assert verdicts(post(world, [paid, back])) == ["recorded"] * 2
                 world.pass_time(minutes=18 if number == 0 else 15)
                 world.report()
-            rules = [{"percent": "8", "fixed": "0.30", "maximum": "9", "currency": "GBP"}]
+            rules = [
+                {
+                    "currency": "GBP",
+                    "charges": [{"name": "commission", "percent": "8", "fixed": "0.30", "maximum": "9"}],
+                }
+            ]
             content = {"valid_from": "2026-10-01T00:00:00Z", "rules": rules}
             assert send(world, "PUT", "/documents/rate-card:default", {"seen": 0, "content": content}).status == 201
             world.sell("100", commission_rate=ABSENT, quantity=2)

@@ -36,7 +36,7 @@ def serving(world: World) -> Iterator[str]:
         yield server.url
 
 
-RULE = {"percent": "20", "currency": "GBP", "minimum": "5"}
+RULE = {"currency": "GBP", "charges": [{"name": "commission", "percent": "20", "minimum": "5"}]}
 BECAUSE = ("--reason", "new contract", "--by", "ann")
 
 

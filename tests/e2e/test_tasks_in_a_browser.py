@@ -31,7 +31,7 @@ def address(issuer: Issuer) -> Iterator[str]:
             for agency in ("harbour", "quay"):
                 registered = {**tax(percent="20"), "legal_name": f"{agency.title()} Ltd"}
                 put(world, f"/agencies/{agency}", {"seen": 0, "content": registered})
-            rules = [{"percent": "8", "fixed": "0.30", "currency": "GBP"}]
+            rules = [{"currency": "GBP", "charges": [{"name": "commission", "percent": "8", "fixed": "0.30"}]}]
             content = {"valid_from": "2026-10-01T00:00:00Z", "rules": rules}
             put(world, "/documents/rate-card:default", {"seen": 0, "content": content})
             for day, units in ((22, "0.8705"), (23, "0.8712")):

@@ -19,7 +19,11 @@ from tests.support.system import START, World, faulty
 from tests.support.tables import items, ledger, stream
 from tests.unit.registry.rate_cards.builders import content
 
-BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
+BOOKS = {
+    "category": "books",
+    "currency": "GBP",
+    "charges": [{"name": "commission", "percent": "8", "fixed": "0.30", "minimum": "2", "maximum": "9"}],
+}
 
 
 def keep(world: World, seen: int, *rules: dict[str, Any], agency: str = "42", since: str = "2026-10-01") -> None:
@@ -237,7 +241,7 @@ def test_only_events_that_need_a_rate_card_are_unavailable_while_rate_cards_cann
 
 
 def test_refunds_get_their_shares_of_the_commission_and_never_more_than_all_of_it(world: World) -> None:
-    keep(world, 0, {"percent": "7", "currency": "GBP", "fixed": "0.30"})
+    keep(world, 0, {"currency": "GBP", "charges": [{"name": "commission", "percent": "7", "fixed": "0.30"}]})
     post(world, sale("s", "10.00"))
     keep(world, 1, {"percent": "50"})
     post(world, [refund("r1", "-3.33", of="s"), refund("r2", "-3.33", of="s"), refund("r3", "-3.34", of="s")])
@@ -252,7 +256,13 @@ def test_refunds_get_their_shares_of_the_commission_and_never_more_than_all_of_i
 
 
 def test_every_commission_of_a_report_is_computed_from_its_line_and_explained(world: World) -> None:
-    keep(world, 0, {"percent": "12.5"}, BOOKS, {"percent": "11", "location": "GB", "currency": "GBP", "minimum": "3"})
+    keep(
+        world,
+        0,
+        {"percent": "12.5"},
+        BOOKS,
+        {"location": "GB", "currency": "GBP", "charges": [{"name": "commission", "percent": "11", "minimum": "3"}]},
+    )
     post(
         world,
         [
@@ -271,7 +281,7 @@ def test_every_commission_of_a_report_is_computed_from_its_line_and_explained(wo
     lines = [line for key in sealed for line in read_lines(bucket.open(key))]
     assert len(lines) == 18
     for line in lines:
-        *_, last = commission_steps(line)
+        *_, (_, last) = commission_steps(line)
         assert f"{last.gives:f}" == line["commission"]
         explanation = explained(world, line["id"])
         assert explanation["steps"][-1]["gives"] == explanation["commission"] == line["commission"]

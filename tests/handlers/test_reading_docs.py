@@ -136,7 +136,11 @@ def selling() -> Iterator[Shown]:
 def charged() -> Iterator[Shown]:
     """Open the system with two books that were sold: one by a rate card, and one by another after a re-rating."""
     with opened() as world:
-        books = {"category": "books", "currency": "GBP", "percent": "12.5", "fixed": "0.30", "maximum": "15.00"}
+        books = {
+            "category": "books",
+            "currency": "GBP",
+            "charges": [{"name": "commission", "percent": "12.5", "fixed": "0.30", "maximum": "15.00"}],
+        }
         for seen, rules in enumerate(([{"percent": "10"}], [{"percent": "20"}], [{"percent": "10"}, books])):
             rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": rules}
             assert send(world, "PUT", "/documents/rate-card:42", {"seen": seen, "content": rate_card}).status == 201

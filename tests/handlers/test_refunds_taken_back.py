@@ -1,6 +1,6 @@
 """Refunds that are taken back: the bank has returned them, or a dispute was won."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -35,9 +35,9 @@ def figures(world: World) -> dict[str, float]:
     return {name: float(account[name]) for name in ("events", "net", "commission")}
 
 
-def put_rate_card(world: World, seen: int = 0, *, more: Mapping[str, Any] | None = None, **rule: str) -> None:
-    rules = [{"percent": "10", "fixed": "1.00", "currency": "GBP", **rule}]
-    content = {"valid_from": "2026-01-01T00:00:00Z", "rules": rules, **(more or {})}
+def put_rate_card(world: World, seen: int = 0, **charge: str) -> None:
+    charges = [{"name": "commission", "percent": "10", "fixed": "1.00", **charge}]
+    content = {"valid_from": "2026-01-01T00:00:00Z", "rules": [{"currency": "GBP", "charges": charges}]}
     put(world, "/documents/rate-card:42", {"seen": seen, "content": content})
 
 
@@ -116,7 +116,7 @@ def test_a_refund_that_names_no_sale_is_taken_back_at_its_own_terms(world: World
 
 
 def test_a_refund_that_was_taken_back_is_charged_by_no_other_rate_card(world: World) -> None:
-    put_rate_card(world, more={"refund_fixed": False})
+    put_rate_card(world, refund="keep_fixed")
     assert verdict(world, refund("r1", "-50.00", None)) == ["recorded"]
     assert figures(world)["commission"] == -5
     put_rate_card(world, 1, percent="20", fixed="3.00")
@@ -141,7 +141,7 @@ def test_a_void_of_a_refund_that_is_not_recorded_yet_is_held_and_posted_after_it
 
 def test_what_a_voided_sale_has_left_after_its_refund_was_taken_back_can_be_given_back(world: World) -> None:
     """The void reversed what was left then. The kept fee, which it gave back, is not given back twice."""
-    put_rate_card(world, more={"refund_fixed": False})
+    put_rate_card(world, refund="keep_fixed")
     sent = [sale(amount="100.00"), refund("r1", "-30.00"), void("v1"), BACK]
     assert verdict(world, *sent) == ["recorded"] * 4
     assert figures(world) == {"events": 4, "net": 30, "commission": 3}

@@ -229,7 +229,11 @@ def test_a_sale_without_rules_in_the_rate_card_or_before_it_is_not_rerated(rated
 
 
 def test_every_change_of_the_rate_card_is_a_rerating_of_its_own(rated: World) -> None:
-    keep(rated, 2, {"percent": "10", "currency": "GBP", "fixed": "7", "maximum": "16"})
+    keep(
+        rated,
+        2,
+        {"currency": "GBP", "charges": [{"name": "commission", "percent": "10", "fixed": "7", "maximum": "16"}]},
+    )
     sent: list[Any] = [rerating(f"rr{number}", version=version) for number, version in enumerate((2, 3, 2, 1))]
     assert verdicts(post(rated, sent)) == ["recorded"] * 4
     assert charged(rated) == {"order-1": "10.00", "rr0": "10.00", "rr1": "-4.00", "rr2": "4.00", "rr3": "-10.00"}

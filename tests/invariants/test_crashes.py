@@ -308,7 +308,12 @@ def test_a_request_that_rerates_a_refunded_sale_and_refunds_it_again_may_die_at_
     place: Trial, number: Numbers, crashes: Crashes
 ) -> None:
     for seen, percent in enumerate(("10", "20")):
-        written = {"seen": seen, "content": content({"percent": percent, "currency": "GBP", "fixed": "0.07"})}
+        written = {
+            "seen": seen,
+            "content": content(
+                {"currency": "GBP", "charges": [{"name": "commission", "percent": percent, "fixed": "0.07"}]}
+            ),
+        }
         assert place.request("write", "PUT", "/documents/rate-card:42", written)
 
     def prepare(place: Trial) -> None:

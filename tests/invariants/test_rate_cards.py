@@ -27,7 +27,14 @@ class Office:
 
     def write(self, place: Trial) -> None:
         """Write the next version, or try to."""
-        rules = [{"percent": str(self.seen % 7), "currency": "GBP", "fixed": f"0.{self.seen:03d}", "maximum": "3"}]
+        rules = [
+            {
+                "currency": "GBP",
+                "charges": [
+                    {"name": "commission", "percent": str(self.seen % 7), "fixed": f"0.{self.seen:03d}", "maximum": "3"}
+                ],
+            }
+        ]
         rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": rules}
         body = json.dumps({"seen": self.seen, "content": rate_card}).encode()
         answer = place.stack.request(Request("PUT", RATE_CARD, headers=HEADERS, body=body))

@@ -153,7 +153,8 @@ def taken_back(sent: Event, refund: LinkedClaim, amount: str = "-2.50") -> Linke
     account = {"agency": sent.account.agency, "currency": sent.account.currency, "amount": amount}
     facts = {**account, "type": "sale.refunded", "tax_point": str(refund.claim.tax_point)}
     claims = {refund.after.identity: refund.after}
-    planned = linked_claim(sent, Target(refund.claim, facts), Gathered(claims, {}, {}), AT, settings())
+    sales = {refund.after.identity: {"amount": "1"}}
+    planned = linked_claim(sent, Target(refund.claim, facts), Gathered(claims, sales, {}), AT, settings())
     assert isinstance(planned, LinkedClaim), planned
     return replace(planned, claim=alone(planned.claim))
 

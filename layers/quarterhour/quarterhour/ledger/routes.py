@@ -28,7 +28,7 @@ def read(routes: Routes, resources: Resources, unarchive: Unarchive, began: Call
 
     reading.read_spans(routes, ledger, first_period)
     reading.read_one(routes, resources, EventLookup.of(resources, unarchive), first_period)
-    rerating.read(routes, ReratingQueries(ledger, DocumentQueries(resources.entities)))
+    rerating.read(routes, ReratingQueries(ledger, DocumentQueries(resources.entities), settings))
     held.read(routes, resources)
 
 

@@ -1,4 +1,7 @@
-"""Money as exact decimals of at most 38 digits. It is rounded once, in the summary of a report and on a statement."""
+"""Money as exact decimals of at most 38 digits.
+
+It is rounded once, in the summary of a report and on a statement, unless a charge of a rate card says ``decimals``.
+"""
 
 import math
 import re
@@ -99,6 +102,14 @@ def part(whole: Decimal, share: Decimal, of: Decimal, decimal_places: int) -> De
     return quotient.quantize(Decimal(1).scaleb(-decimal_places), context=_TRUNCATING)
 
 
+def rounded_part(whole: Decimal, share: Decimal, of: Decimal, decimal_places: int, rounding: Rounding) -> Decimal:
+    """Return ``whole * share / of``, rounded to so many decimal places; 0 if ``of`` is 0."""
+    if of.is_zero():
+        return ZERO
+    exact = Fraction(whole) * Fraction(share) / Fraction(of)
+    return rounded_to(exact, decimal_places, rounding)
+
+
 def trimmed(value: Decimal) -> Decimal:
     """Return the same number without zeros at the end of its decimal places."""
     return _unsigned_zero(value.normalize(_EXACT))
@@ -126,14 +137,23 @@ def minor_digits(currency: str) -> int:
 
 
 def on_statement(amount: Decimal, currency: str, rounding: Rounding = Rounding.HALF_EVEN) -> Decimal:
-    """Round an amount to the currency's minor unit. Money is rounded nowhere else."""
-    quantum = Decimal(1).scaleb(-minor_digits(currency))
+    """Round an amount to the currency's minor unit."""
+    return to_places(amount, minor_digits(currency), rounding)
+
+
+def to_places(amount: Decimal, decimal_places: int, rounding: Rounding) -> Decimal:
+    """Round an amount to so many decimal places; with zeros if it has fewer."""
+    quantum = Decimal(1).scaleb(-decimal_places)
     return _unsigned_zero(amount.quantize(quantum, rounding=_MODES[rounding], context=Context(prec=120)))
 
 
 def rounded(exact: Fraction, currency: str, rounding: Rounding = Rounding.HALF_EVEN) -> Decimal:
     """Round an exact fraction as ``on_statement`` does: an amount divided by an exchange rate is seldom a decimal."""
-    digits = minor_digits(currency)
+    return rounded_to(exact, minor_digits(currency), rounding)
+
+
+def rounded_to(exact: Fraction, digits: int, rounding: Rounding) -> Decimal:
+    """Round an exact fraction to so many decimal places."""
     units = exact * 10**digits
     nearest = round(units)
     if rounding is Rounding.HALF_UP and abs(units - nearest) * 2 == 1:

@@ -9,9 +9,9 @@ from itertools import islice
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Final, Self, TextIO, cast
 
-from quarterhour.ledger.events.event import PAYMENT, SALE
+from quarterhour.ledger.events.event import PARTS, PAYMENT, SALE
+from quarterhour.ledger.postings.posting import LACKS, charges_of
 from quarterhour.ledger.postings.posting import UNREGISTERED as IS_UNREGISTERED
-from quarterhour.ledger.postings.posting import charges_of
 from quarterhour.ledger.postings.segments import LedgerKey, PostingValues
 from quarterhour.ledger.recording.pricing import BY_DEFAULT
 from quarterhour.model.charge_totals import NO_CHARGE_TOTALS
@@ -52,7 +52,8 @@ PERIOD: Final = "period"
 _TERMS: Final = ("category", "terms", "arithmetic")
 _CORRECTION: Final = ("refers_to_source", "reason")
 _MONTH: Final = (PERIOD, "prior_period", "kind", "rerating", "attributes", "tax_point", "statement")
-COLUMNS: Final = (*POSTING, *_SENT, FLAG, *_TERMS, *_CORRECTION, *_MONTH)
+CHARGES: Final = "charges"
+COLUMNS: Final = (*POSTING, *_SENT, FLAG, *_TERMS, *_CORRECTION, *_MONTH, *PARTS, CHARGES)
 """The columns of the lines; sealed files never change, so a later schema may only add columns."""
 
 UNLINKED: Final = "unlinked refund"
@@ -60,6 +61,9 @@ UNLINKED: Final = "unlinked refund"
 
 UNREGISTERED: Final = "unregistered agency"
 """The flag of an event whose rate cards were looked up for an agency that was not registered."""
+
+LACKING: Final = {"tax": "without tax", "shipping": "without shipping"}
+"""The flags of an event that does not say a part of its amount which a charge is without, by the part."""
 
 # Senders choose the text of these columns. Numbers, and the text that we generate, never begin a formula.
 _TEXT: Final = frozenset(
@@ -206,11 +210,22 @@ def read_raw(file: IO[bytes]) -> Iterator[tuple[str, list[str]]]:
             yield whole, next(csv.reader([whole], strict=True))
 
 
+def flags_of(values: Line) -> str:
+    """Return the flags of a posting with the columns of a line, joined."""
+    flags = [values[FLAG]] if values[FLAG] else []
+    flags += [UNREGISTERED] if "unregistered" in values else []
+    lacks = values.get(LACKS, "").split(" ")
+    return "; ".join([*flags, *(flag for part, flag in LACKING.items() if part in lacks)])
+
+
 def posting_of(line: Line) -> PostingValues:
     """Return the posting that a line was written of: the values that ``read_lines`` yields, without empty ones."""
     posting = {name: value for name, value in line.items() if value}
-    if UNREGISTERED in posting.pop(FLAG, ""):
+    flags = posting.pop(FLAG, "")
+    if UNREGISTERED in flags:
         posting["unregistered"] = IS_UNREGISTERED
+    if lacks := " ".join(part for part, flag in LACKING.items() if flag in flags):
+        posting[LACKS] = lacks
     return posting
 
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import IO, Final, Self, cast
 
 from quarterhour.ledger.events.event import REFUND
+from quarterhour.ledger.postings.posting import LACKS
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import POSITION_LENGTH
 from quarterhour.reports.digests import stream_digest
@@ -18,10 +19,10 @@ from quarterhour.reports.lines import (
     FLAG,
     POSTING,
     UNLINKED,
-    UNREGISTERED,
     CsvWriter,
     Line,
     Tallier,
+    flags_of,
 )
 from quarterhour.reports.packing import packed
 from quarterhour.reports.plan import PartTotals, SealedFile
@@ -82,11 +83,10 @@ class SealedFileWriter:
                 add(values)
             except (ValueError, ArithmeticError) as error:
                 raise LedgerItemError(_place(posting), error) from error
-            unlinked = values["type"] == REFUND and not values["refers_to"]
-            if unlinked:
+            if values["type"] == REFUND and not values["refers_to"]:
                 values[FLAG] = UNLINKED
-            if "unregistered" in values:
-                values[FLAG] = f"{UNLINKED}; {UNREGISTERED}" if unlinked else UNREGISTERED
+            if "unregistered" in values or LACKS in values:
+                values[FLAG] = flags_of(values)
             lines.append(values)
         if lines:
             self._csv.write(lines)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.ledger.events.event import DETAILS, MAX_EXTRA_BYTES, Event, Rejection, read_event
+from quarterhour.ledger.events.event import DETAILS, MAX_EXTRA_BYTES, PARTS, Event, Rejection, read_event
 from quarterhour.model import exact_json, fields
 from quarterhour.model.fields import MAX_PROBLEMS
 from quarterhour.model.identifiers import Account, Identity
@@ -30,7 +30,7 @@ INSTANT = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
 NO_INSTANT = ", which names no day and time of the years 1 to 9999"
 JSON = '"application/json", or another type of JSON such as "application/vnd.shop+json"'
 EXTRA = "an object of at most 4096 bytes as JSON"
-KNOWN_IN_DATA = ", ".join(sorted(["amount", "currency", "commission_rate", *DETAILS]))
+KNOWN_IN_DATA = ", ".join(sorted(["amount", "currency", "commission_rate", *DETAILS, *PARTS]))
 PLACE = "a path such as GB#London without an empty part"
 
 
@@ -240,6 +240,20 @@ BAD = {
         "is not known",
         f"one of {KNOWN_IN_DATA}; put your own into data.extra",
     ),
+    "tax of another sign": (sale_of(tax="-1"), "data.tax", "is -1", "a part of the amount, 12.50, with its sign"),
+    "more tax than there is amount": (
+        sale_of(tax="12.51"),
+        "data.tax",
+        "is 12.51",
+        "at most the amount, 12.50, together",
+    ),
+    "more tax and shipping than there is amount": (
+        sale_of(tax="10", shipping="2.51"),
+        "data.tax",
+        "are 12.51",
+        "at most the amount, 12.50, together",
+    ),
+    "shipping that is no number": (sale_of(shipping="free"), "data.shipping", "is 'free'", AMOUNT),
     "view without a customer": (
         sale(type="view.recorded", data={"product": "p"}),
         "data.customer",

@@ -15,7 +15,8 @@ from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.recording.plan import ledger_values
-from quarterhour.ledger.recording.pricing import CommissionTerms, has_terms_of_sale, refund_terms
+from quarterhour.ledger.recording.pricing import CommissionTerms, has_terms_of_sale
+from quarterhour.ledger.recording.remaining import Left, Parts, linked_terms
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Identity
 from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, settings, taken_back, void
@@ -352,8 +353,8 @@ def test_what_is_taken_back_is_left_again_and_charged_as_if_the_refund_had_never
             charged = back.claim.terms.commission(-amount)
             assert charged == -given_back
             commissions += charged
-    alone_ = refund_terms(left_of(sale) - sold, fees, sold).commission(left_of(sale) - sold)
-    assert commissions == alone_
+    alone_ = linked_terms(fees, Parts(sold), Left(sold), Left(left_of(sale)))
+    assert commissions == alone_.commission(left_of(sale) - sold)
 
 
 def test_the_cancellation_of_an_order_whose_sale_was_voided_gives_back_nothing_more() -> None:

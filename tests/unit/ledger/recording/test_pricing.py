@@ -31,9 +31,21 @@ from quarterhour.model import money
 from quarterhour.registry.rate_cards.plan import InForce, LookedAt
 from quarterhour.registry.rate_cards.rate_card import RateCard
 from tests.support.builders import AT, alone, event, linked_of, payment, settings, void
-from tests.unit.registry.rate_cards.builders import categories, codes, places, priced, rate_card, rate_cards
+from tests.unit.registry.rate_cards.builders import (
+    categories,
+    codes,
+    commission_of,
+    places,
+    priced,
+    rate_card,
+    rate_cards,
+)
 
-BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
+BOOKS = {
+    "category": "books",
+    "currency": "GBP",
+    "charges": [{"name": "commission", "percent": "8", "fixed": "0.30", "minimum": "2", "maximum": "9"}],
+}
 RATE_CARD = ({"percent": "12.5"}, BOOKS)
 
 
@@ -102,7 +114,8 @@ def test_an_unlinked_claim_mirrors_a_sale_and_events_without_items_pay_the_perce
     ],
 )
 def test_a_rule_with_one_bound_or_one_fee_applies_it(only: dict[str, str], amount: str, paid: str) -> None:
-    commission, terms_, arithmetic = of({"percent": "11", "currency": "GBP", **only}, amount=amount)
+    rule = {"currency": "GBP", "charges": commission_of("11", **only)}
+    commission, terms_, arithmetic = of(rule, amount=amount)
     assert (commission, terms_, bool(arithmetic)) == (paid, "card 3", True)
 
 
@@ -117,7 +130,7 @@ def test_an_adjustment_may_name_its_commission() -> None:
 @pytest.mark.parametrize("amount", ["100.00", "-100.00", "9" * 38])
 def test_a_payment_bears_no_commission_and_its_explanation_says_so(amount: str) -> None:
     paid = payment(amount=amount)
-    facts = recorded(paid, {"percent": "50", "currency": "GBP", "fixed": "1"})
+    facts = recorded(paid, {"currency": "GBP", "charges": [{"name": "commission", "percent": "50", "fixed": "1"}]})
     assert (facts["terms"], Decimal(facts["commission"]), "arithmetic" in facts) == ("payment", Decimal(0), False)
     assert commission_matches(facts)
     assert not commission_matches({**facts, "commission": "0.01"})
@@ -183,7 +196,7 @@ def test_a_refund_of_a_sale_at_a_plain_rate_has_the_same_rate() -> None:
 def test_all_refunds_of_a_sale_never_exceed_its_commission(
     amount: Decimal, parts: list[int], rule: dict[str, str]
 ) -> None:
-    claim = sale({"percent": "7", "currency": "GBP", **rule}, amount=amount)
+    claim = sale({"currency": "GBP", "charges": commission_of("7", **rule)}, amount=amount)
     charged = left = commission(claim, amount)
     for number, part in enumerate([*parts, None]):
         assert claim.refundable is not None
@@ -197,10 +210,10 @@ def test_all_refunds_of_a_sale_never_exceed_its_commission(
     assert left == 0, "the whole commission is refunded with the whole amount"
 
 
-def keeping(*rules: dict[str, Any], **data: Any) -> Claim:
-    """Return the claim of a sale by a rate card whose refunds keep the fixed fee."""
-    sold = event(**data)
-    return alone(Claim.of(sold, AT, settings(), priced(sold, *rules, refund_fixed=False)))
+def keeping(percent: str, fixed: str, bounds: dict[str, str] | None = None, **data: Any) -> Claim:
+    """Return the claim of a sale by a rule whose refunds keep the fixed fee."""
+    charges = commission_of(percent, fixed=fixed, refund="keep_fixed", **(bounds or {}))
+    return sale({"currency": "GBP", "charges": charges}, **data)
 
 
 @given(
@@ -215,8 +228,7 @@ def test_the_commission_after_a_full_refund_is_the_fixed_fee_and_after_a_void_no
     amount: Decimal, quantity: int, parts: list[int], fixed: Decimal, bounds: dict[str, str], last: str
 ) -> None:
     bounds = {} if bounds == {"minimum": "20", "maximum": "2"} else bounds
-    rule = {"percent": "7", "currency": "GBP", "fixed": str(fixed), **bounds}
-    claim = keeping(rule, amount=amount, quantity=str(quantity))
+    claim = keeping("7", str(fixed), bounds, amount=amount, quantity=str(quantity))
     charged = left = commission(claim, amount)
     fee = min(fixed * quantity, charged)
     for number, part in enumerate(parts):
@@ -233,7 +245,7 @@ def test_the_commission_after_a_full_refund_is_the_fixed_fee_and_after_a_void_no
 
 
 def test_the_arithmetic_says_which_fee_is_kept_and_what_a_void_gives_back() -> None:
-    sold = keeping({"percent": "7", "currency": "GBP", "fixed": "0.30"}, amount="10.00", quantity="2")
+    sold = keeping("7", "0.30", amount="10.00", quantity="2")
     assert sold.terms.arithmetic == "percent=7 of=10.00 fixed=0.30 items=2 kept=0.60"
     part = refunded(sold, "-2.50")
     assert part.claim.terms.arithmetic == "share=0.7000 of=10.00 before=0.00 after=2.50"
@@ -245,8 +257,9 @@ def test_the_arithmetic_says_which_fee_is_kept_and_what_a_void_gives_back() -> N
 @pytest.mark.parametrize(("amount", "paid"), [("-10", "-0.70"), ("-1", "0.00"), ("0", "0.00")])
 def test_a_refund_without_its_sale_gives_back_no_kept_fee_either(amount: str, paid: str) -> None:
     sent = event(type_="sale.refunded", amount=amount)
-    rule = {"percent": "7", "currency": "GBP", "fixed": "0.30", "maximum": "1.00"}
-    terms = priced(sent, {**rule, "percent": "0"} if amount == "-1" else rule, refund_fixed=False)
+    percent = "0" if amount == "-1" else "7"
+    charges = commission_of(percent, fixed="0.30", maximum="1.00", refund="keep_fixed")
+    terms = priced(sent, {"currency": "GBP", "charges": charges})
     found = terms.commission(sent.amount)
     assert found is not None
     assert money.plain(found) == paid
@@ -331,7 +344,7 @@ def test_the_recorded_facts_give_the_commission_again(  # noqa: PLR0913 - all th
     sent = event(type_=kind, amount=str(signed), **data, **details, **({"commission_rate": str(rate)} if rate else {}))
     terms = terms_of(sent, [InForce("rate-card:42", 7, of)], Decimal("0.125"))
     facts = ledger_values(sent, alone(Claim.of(sent, AT, settings(), terms)))
-    *_, last = commission_steps(facts)
+    *_, (_, last) = commission_steps(facts)
     assert money.plain(last.gives) == facts["commission"]
     assert applied_rate_card(facts) == (("rate-card:42", 7) if facts["terms"] == "card 7" else None)
     explanation = explanation_of(facts, [LookedAt("rate-card:42", 7, of)])

@@ -19,6 +19,7 @@ from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.ledger.recording.pricing import has_terms_of_sale, terms_of
 from quarterhour.ledger.rerating.plan import Rerated, ReratingRequest, rerated
 from quarterhour.model import exact_json, money
+from quarterhour.registry.rate_cards.charge import Pricing
 from quarterhour.registry.rate_cards.plan import InForce
 from quarterhour.registry.rate_cards.rate_card import RateCard
 from tests.support.builders import AT, alone, event, linked_to, rerating, settings, void
@@ -26,7 +27,7 @@ from tests.unit.registry.rate_cards.builders import categories, places, rate_car
 
 START, END = AT - timedelta(hours=1), AT + timedelta(hours=1)
 OLD, NEW = rate_card({"percent": "10"}), rate_card({"percent": "20"})
-WITH_A_FEE = rate_card({"percent": "10", "currency": "GBP", "fixed": "5"})
+WITH_A_FEE = rate_card({"currency": "GBP", "charges": [{"name": "commission", "percent": "10", "fixed": "5"}]})
 OWN = "rate-card:42"
 
 
@@ -68,7 +69,7 @@ class Book:
         return None
 
     def rerate(self, version: int = 2, start: datetime = START, end: datetime = END) -> list[Rerated]:
-        return rerated(self.facts, self.versions[OWN, version], start, end)
+        return rerated(self.facts, self.versions[OWN, version], start, end, lambda _: Pricing())
 
     def post(self, version: int = 2) -> list[dict[str, Any]]:
         """Rerate, and record the adjustments, which must have the commissions that were shown for them."""

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from quarterhour.ledger.events.event import Event
 from quarterhour.ledger.recording.pricing import CommissionTerms, terms_of
 from quarterhour.registry.documents.keys import rate_card_name
+from quarterhour.registry.rate_cards.charge import LineCharge, Sold
 from quarterhour.registry.rate_cards.plan import InForce
-from quarterhour.registry.rate_cards.rate_card import RateCard, Rule, Sold, read_rate_card
+from quarterhour.registry.rate_cards.rate_card import RateCard, Rule, read_rate_card
 
 OCTOBER = datetime(2026, 10, 1, tzinfo=UTC)
 
@@ -27,9 +28,14 @@ def rate_card(*rules: dict[str, Any], valid_from: str = "2026-10-01T00:00:00Z", 
     return read
 
 
-def sold(amount: str = "100", currency: str = "GBP", items: str | None = "1", **of: str) -> Sold:
+def sold(amount: str = "100", currency: str = "GBP", items: str | None = "1", **of: Any) -> Sold:
     """Return the part of an event that a rate card prices."""
     return Sold(Decimal(amount), currency, None if items is None else Decimal(items), **of)
+
+
+def commission_of(percent: str, **fees: str) -> list[dict[str, Any]]:
+    """Return the charges of a rule that has the charge ``commission`` alone."""
+    return [{"name": "commission", "percent": percent, **fees}]
 
 
 def priced(event: Event, *rules: dict[str, Any], version: int = 1, **more: Any) -> CommissionTerms:
@@ -51,13 +57,10 @@ def rules(draw: st.DrawFn) -> Rule:
     least, most = sorted([draw(st.decimals(0, 50, places=2)) for _ in range(2)])
     fixed, minimum, maximum = draw(fees), draw(st.none() | st.just(least)), draw(st.none() | st.just(most))
     return Rule(
-        percent=draw(percents),
-        category=draw(categories) or None,
-        location=draw(places) or None,
+        (LineCharge(percent=draw(percents), fixed=fixed, minimum=minimum, maximum=maximum),),
+        category=tuple(filter(None, [draw(categories)])),
+        location=tuple(filter(None, [draw(places)])),
         currency=draw(st.none() | codes if fixed is minimum is maximum is None else codes),
-        fixed=fixed,
-        minimum=minimum,
-        maximum=maximum,
     )
 
 
@@ -65,6 +68,7 @@ rate_cards = st.builds(
     RateCard,
     st.just(OCTOBER),
     st.lists(rules(), max_size=12, unique_by=lambda rule: (rule.category, rule.location, rule.currency)).map(tuple),
+    st.none(),
 )
 any_sold = st.builds(
     Sold,
@@ -73,4 +77,8 @@ any_sold = st.builds(
     st.none() | st.integers(0, 100).map(Decimal),
     categories,
     places,
+    st.just(""),
+    st.none(),
+    st.none(),
+    st.just(False),  # noqa: FBT003 - drawn
 )

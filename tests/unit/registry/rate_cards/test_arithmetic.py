@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from quarterhour.model import money
 from quarterhour.registry.rate_cards import arithmetic
-from quarterhour.registry.rate_cards.arithmetic import Arithmetic, Charge, Named, PricingStep, Share
-from quarterhour.registry.rate_cards.rate_card import Rule, Sold
+from quarterhour.registry.rate_cards.arithmetic import Arithmetic, Charge, ChargePart, Named, PricingStep, Share
+from quarterhour.registry.rate_cards.charge import Pricing, Sold
+from quarterhour.registry.rate_cards.rate_card import Rule
 from tests.support.builders import amounts
 from tests.support.cases import cases
 from tests.unit.registry.rate_cards.builders import any_sold, rules
@@ -19,8 +20,19 @@ from tests.unit.registry.rate_cards.builders import any_sold, rules
 AMOUNT = st.decimals(0, 10**6, places=3)
 
 
+def charged(how: Arithmetic) -> Decimal | None:
+    found = arithmetic.charges([ChargePart("commission", how)])
+    return found and found.commission
+
+
+def of_rule(rule: Rule, sold: Sold) -> Charge:
+    (entry,) = rule.entries(sold, Pricing())
+    assert isinstance(entry.how, Charge)
+    return entry.how
+
+
 def steps(text: str) -> list[tuple[str, str]]:
-    return [(step.name, money.plain(step.gives)) for step in arithmetic.read(text).steps()]
+    return [(step.name, money.plain(step.gives)) for _, step in arithmetic.steps(arithmetic.read(text))]
 
 
 @cases(
@@ -44,9 +56,9 @@ def steps(text: str) -> list[tuple[str, str]]:
 )
 def test_a_text_gives_its_commission(text: str, commission: str) -> None:
     read = arithmetic.read(text)
-    found = arithmetic.commission(read)
+    found = arithmetic.charges(read)
     assert found is not None
-    assert money.plain(found) == commission
+    assert money.plain(found.amounts["commission"]) == commission
     assert arithmetic.write(read) == text
 
 
@@ -74,26 +86,26 @@ def test_a_text_that_is_no_arithmetic_is_refused(text: str) -> None:
 
 @given(rules(), any_sold)
 def test_a_charge_is_exact_within_its_bounds_and_is_read_back_from_its_text(rule: Rule, sold: Sold) -> None:
-    charge = rule.charge(sold)
-    found = arithmetic.commission(charge)
+    charge = of_rule(rule, sold)
+    found, terms = charged(charge), rule.charges[0]
     assert found is not None
-    exact = Fraction(rule.percent) * abs(Fraction(sold.amount)) / 100
+    exact = Fraction(terms.percent) * abs(Fraction(sold.amount)) / 100
     if sold.items is not None:
-        exact += Fraction(rule.fixed or 0) * Fraction(sold.items)
-        if rule.minimum is not None:
-            exact = max(exact, Fraction(rule.minimum))
-        if rule.maximum is not None:
-            exact = min(exact, Fraction(rule.maximum))
-            assert abs(found) <= rule.maximum
+        exact += Fraction(terms.fixed or 0) * Fraction(sold.items)
+        if terms.minimum is not None:
+            exact = max(exact, Fraction(terms.minimum))
+        if terms.maximum is not None:
+            exact = min(exact, Fraction(terms.maximum))
+            assert abs(found) <= terms.maximum
     assert abs(Fraction(found)) == exact
     assert found == 0 or (found < 0) == (sold.amount < 0)
-    assert arithmetic.read(arithmetic.write(charge)) == charge
+    assert arithmetic.read(arithmetic.write([ChargePart("commission", charge)])) == [ChargePart("commission", charge)]
 
 
 @given(rules(), any_sold)
 def test_a_refund_of_a_whole_sale_refunds_its_whole_commission(rule: Rule, sold: Sold) -> None:
     back = Sold(money.negated(sold.amount), sold.currency, sold.items, sold.category, sold.location)
-    there, again = (arithmetic.commission(rule.charge(one)) for one in (sold, back))
+    there, again = (charged(of_rule(rule, one)) for one in (sold, back))
     assert there is not None
     assert again is not None
     assert there == money.negated(again) or sold.amount == 0
@@ -107,7 +119,7 @@ def test_refunds_never_exceed_the_commission_and_refund_all_of_it_with_the_whole
     bounds = sorted({Decimal(0), sold, *(min(sold, sold * part / 1000) for part in parts)})
     taken = Fraction(0)
     for before, after in pairwise(bounds):
-        found = arithmetic.commission(Share(commission, sold, before, after))
+        found = charged(Share(commission, sold, before, after))
         assert found is not None
         assert found <= 0
         taken -= Fraction(found)
@@ -121,14 +133,14 @@ def test_a_share_needs_no_more_digits_than_a_commission_may_have(
     commission: Decimal, sold: Decimal, share: int
 ) -> None:
     after = money.part(sold, Decimal(share), Decimal(100), money.places(sold))
-    assert arithmetic.commission(Share(commission, sold, Decimal(0), after)) is not None
+    assert charged(Share(commission, sold, Decimal(0), after)) is not None
 
 
 @given(amounts())
 def test_a_named_commission_is_kept_exactly(amount: Decimal) -> None:
     named = Named(amount)
-    assert arithmetic.commission(named) == amount
-    assert arithmetic.read(arithmetic.write(named)) == named
+    assert charged(named) == amount
+    assert arithmetic.read(arithmetic.write([ChargePart("commission", named)])) == [ChargePart("commission", named)]
 
 
 @pytest.mark.parametrize(
@@ -140,4 +152,4 @@ def test_a_named_commission_is_kept_exactly(amount: Decimal) -> None:
     ],
 )
 def test_a_commission_of_more_than_38_digits_is_none(arithmetic_: Arithmetic) -> None:
-    assert arithmetic.commission(arithmetic_) is None
+    assert charged(arithmetic_) is None

@@ -255,6 +255,8 @@ def _read(item: Mapping[str, Any], outer: Fields, *, billed: bool) -> Event | No
         inner.problem("refers_to", "is the event itself", "the id of the sale")
     if "refers_to_source" in details and data.get("refers_to") is None:
         inner.problem("refers_to_source", "is given without refers_to", "refers_to, the id of the sale in that source")
+    if figures and any(name in details for name in PARTS):
+        _check_parts(figures.amount, details, inner)
     if figures:
         at, later = time or clock.now(), billed or type_ != SALE
         if problem := not_of_its_time(figures.currency, at, later=later):
@@ -319,7 +321,7 @@ def _figures(inner: Fields, type_: str | None) -> _Figures | None:
     """Return amount, currency, and the commission or its rate; ``None`` if one is invalid."""
     own = type_ == ADJUSTMENT
     corrects = type_ is None or type_ in _CORRECTIONS
-    known = _WITH_FIGURES | (_OF_ADJUSTMENTS if own else set()) | (_OF_CORRECTIONS if corrects else set())
+    known = _WITH_FIGURES | {*PARTS} | (_OF_ADJUSTMENTS if own else set()) | (_OF_CORRECTIONS if corrects else set())
     inner.report_unknown(known, _YOUR_OWN)
     amount = _amount(inner, type_)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
@@ -345,6 +347,20 @@ def _amount(inner: Fields, type_: str | None) -> Decimal | None:
         if not fits(amount):
             inner.problem("amount", f"is {money.plain(amount)}", expected)
     return amount
+
+
+def _check_parts(amount: Decimal, details: Mapping[str, str], inner: Fields) -> None:
+    """Add a problem for a part of the wrong sign, or if the parts are together more than the amount."""
+    parts = {name: Decimal(details[name]) for name in PARTS if name in details}
+    for name, part in parts.items():
+        if (part < 0 < amount) or (amount < 0 < part) or (amount.is_zero() and not part.is_zero()):
+            inner.problem(
+                name, f"is {money.plain(part)}", f"a part of the amount, {money.plain(amount)}, with its sign"
+            )
+            return
+    if (both := money.total(parts.values())).copy_abs() > amount.copy_abs():
+        expected = f"at most the amount, {money.plain(amount)}, together"
+        inner.problem(next(iter(parts)), f"{'is' if len(parts) == 1 else 'are'} {money.plain(both)}", expected)
 
 
 def _rerating(value: object, agency: str | None, problems: list[FieldProblem]) -> Rerating | None:
@@ -417,16 +433,20 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "reason": (f"{TEXT}, not all of them blanks", fields.text),
     "kind": (f"{fields.KIND}; {OPENING} for a balance that is brought forward", fields.kind),
     STATEMENT: (f"the number of the statement that is paid: {TEXT}", fields.label),
+    "tax": (fields.AMOUNT, fields.decimal_text),
+    "shipping": (fields.AMOUNT, fields.decimal_text),
 }
 OF_CORRECTIONS: Final = ("refers_to_source", "reason")
 """The names of the optional facts that only refunds, voids and adjustments have; a payment too has a reason."""
-DETAILS: Final = tuple(name for name in _DETAILS if name not in {*OF_CORRECTIONS, "kind", STATEMENT})
+PARTS: Final = ("tax", "shipping")
+"""The names of the facts that say which parts an amount has."""
+DETAILS: Final = tuple(name for name in _DETAILS if name not in {*OF_CORRECTIONS, *PARTS, "kind", STATEMENT})
 """The names of the optional facts that every event can have."""
 _OF_CORRECTIONS: Final = frozenset(OF_CORRECTIONS)
 _OF_ADJUSTMENTS: Final = frozenset({"commission", "kind", RERATING})
 _WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *DETAILS})
 _FIGURES: Final = frozenset({"amount", "commission_rate", "commission"})
-OF_DATA: Final = _WITH_FIGURES | _OF_CORRECTIONS | _OF_ADJUSTMENTS | {STATEMENT}
+OF_DATA: Final = _WITH_FIGURES | _OF_CORRECTIONS | _OF_ADJUSTMENTS | {STATEMENT, *PARTS}
 """The fields of the data of all events."""
 _OF_PAYMENTS: Final = frozenset({"amount", "currency", "kind", "reason", "extra", STATEMENT})
 _NOT_OF_PAYMENTS: Final = OF_DATA - _OF_PAYMENTS

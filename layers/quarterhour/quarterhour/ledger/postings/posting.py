@@ -23,6 +23,9 @@ TAX_POINT: Final = "tax_point"
 """The name of the attribute that holds the tax point."""
 UNREGISTERED: Final = "1"
 """The value of the attribute that marks an event whose rate cards were looked up for an unregistered agency."""
+LACKS: Final = "lacks"
+"""The name of the attribute that says what a charge needs, and the event does not say: ``tax``, ``shipping``, or both.
+"""
 
 
 class PaidStatement(NamedTuple):

@@ -89,6 +89,14 @@ class Event(Receipt):
     """The date that decides its tax."""
     statement: NotRequired[Text]
     """The number of the statement that a payment names."""
+    tax: NotRequired[Decimal]
+    """The tax in the amount."""
+    shipping: NotRequired[Decimal]
+    """The shipping in the amount, without tax."""
+    lacks: NotRequired[str]
+    """What a charge needs and the event does not say: `tax`, `shipping`, or both. It counts as 0."""
+    charges: NotRequired[str]
+    """Its commission by the names of charges, unless all of it is `commission`."""
 
 
 class Step(TypedDict):
@@ -97,6 +105,8 @@ class Step(TypedDict):
     name: str
     says: str
     gives: Decimal
+    charge: NotRequired[Text]
+    """The name of the charge, unless it is `commission`."""
 
 
 class LookedAt(TypedDict):
@@ -131,7 +141,7 @@ class EventTerms(_FromTerms):
     rule: NotRequired[Rule | None]
     """The rule that matched the event; null if none did."""
     note: NotRequired[str]
-    """Why the rule's fees do not apply, if they do not; of a payment, why it has no commission."""
+    """Why the rule's fees do not apply, or what the event does not say; of a payment, why it has no commission."""
 
 
 class Computation(TypedDict):

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Self
 
-from quarterhour.ledger.events.event import RERATING, Rerating
+from quarterhour.ledger.events.event import PARTS, RERATING, Rerating
+from quarterhour.ledger.postings.posting import LACKS
 from quarterhour.ledger.postings.segments import PostingValues
 from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.identifiers import Position, item_position
@@ -47,6 +48,9 @@ _OPTIONAL: Final = (
     "prior_period",
     "tax_point",
     "statement",
+    *PARTS,
+    LACKS,
+    "charges",
 )
 """The attributes that an event need not have."""
 

@@ -20,6 +20,7 @@ from quarterhour.ledger.recording.pricing import (
     sold_in,
 )
 from quarterhour.model import money
+from quarterhour.model.charges import COMMISSION, write_charges
 from quarterhour.model.clock import iso_exact
 from quarterhour.registry.rate_cards import arithmetic
 from quarterhour.registry.rate_cards.arithmetic import PricingStep
@@ -41,22 +42,30 @@ def applied_rate_card(facts: Facts) -> Version | None:
     return rate_card_in(facts.get("terms", ""), facts["agency"])
 
 
-def commission_steps(facts: Facts) -> Iterator[PricingStep]:
-    """Yield the steps that compute an event's commission; the last one gives the recorded commission."""
+def commission_steps(facts: Facts) -> Iterator[tuple[str, PricingStep]]:
+    """Yield the steps that compute an event's commission, each with the name of its charge.
+
+    The last one gives the recorded commission.
+    """
     text = facts.get("arithmetic")
     if text:
-        yield from arithmetic.read(text).steps()
+        yield from arithmetic.steps(arithmetic.read(text))
     else:
         amount, commission_rate = Decimal(facts["amount"]), Decimal(facts["commission_rate"])
-        yield PricingStep(
-            "rate", f"{money.plain(commission_rate)} of {money.plain(amount)}", money.multiply(amount, commission_rate)
-        )
+        words = f"{money.plain(commission_rate)} of {money.plain(amount)}"
+        yield COMMISSION, PricingStep("rate", words, money.multiply(amount, commission_rate))
 
 
 def commission_matches(facts: Facts) -> bool:
-    """Return whether an event's recorded commission equals the one computed from its commission terms."""
-    *_, last = commission_steps(facts)
-    return last.gives == Decimal(facts["commission"])
+    """Return whether an event's recorded commission and charges equal those computed from its commission terms."""
+    commission = Decimal(facts["commission"])
+    if not facts.get("arithmetic"):
+        *_, (_, last) = commission_steps(facts)
+        return last.gives == commission and not facts.get("charges")
+    charges = arithmetic.charges(arithmetic.read(facts["arithmetic"]))
+    if charges is None or charges.commission != commission:
+        return False
+    return write_charges(charges) == facts.get("charges", "")
 
 
 def explanation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> "api.Explanation":
@@ -87,11 +96,14 @@ def computation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> "api.Computat
     """Return the terms, the steps and the result of computing an event's commission."""
     return {
         "terms": _commission_terms(facts, looked_at),
-        "steps": [
-            {"name": step.name, "says": step.says, "gives": money.plain(step.gives)} for step in commission_steps(facts)
-        ],
+        "steps": [_shown_step(charge, step) for charge, step in commission_steps(facts)],
         "commission": facts["commission"],
     }
+
+
+def _shown_step(charge: str, step: PricingStep) -> "api.Step":
+    shown: api.Step = {"name": step.name, "says": step.says, "gives": money.plain(step.gives)}
+    return shown if charge == COMMISSION else {**shown, "charge": charge}
 
 
 def facts_at(terms: CommissionTerms, facts: Facts) -> Facts:
@@ -99,15 +111,16 @@ def facts_at(terms: CommissionTerms, facts: Facts) -> Facts:
 
     Raises ``ValueError`` if its commission would need more than 38 digits.
     """
-    commission = terms.commission(Decimal(facts["amount"]))
-    if commission is None:
+    charges = terms.charges(Decimal(facts["amount"]))
+    if charges is None:
         raise ValueError(f"the commission of {facts['source']} {facts['id']} would need more than 38 digits")
     return {
         **facts,
         "commission_rate": money.plain(terms.commission_rate),
         "terms": terms.origin,
         "arithmetic": terms.arithmetic,
-        "commission": money.plain(commission),
+        "commission": money.plain(charges.commission),
+        "charges": write_charges(charges),
     }
 
 
@@ -143,11 +156,22 @@ def _terms_of_rate_card(facts: Facts, applied: Version, looked_at: Sequence[Look
     if rate_card is None:
         return terms
     details = {name: value for name, value in facts.items() if value}
-    rule = rate_card.rule_for(sold_in(facts["type"], Decimal(facts["amount"]), facts["currency"], details))
+    sold = sold_in(facts["type"], Decimal(facts["amount"]), facts["currency"], details)
+    rule = rate_card.rule_for(sold)
     terms["valid_from"] = iso_exact(rate_card.valid_from)
     terms["rule"] = rule.as_dict() if rule else None
-    if rule and not rule.is_plain and not facts.get("arithmetic"):
-        terms["note"] = _NO_ITEM
+    notes = []
+    if (
+        rule
+        and sold.items is None
+        and " items=" not in facts.get("arithmetic", "")
+        and any(one.has_fees for one in rule.charges)
+    ):
+        notes.append(_NO_ITEM)
+    if rule and (lacks := rule.lacks(sold)):
+        notes.append(f"the event does not say its {lacks.replace(' ', ' and ')}, which counts as 0")
+    if notes:
+        terms["note"] = "; ".join(notes)
     return terms
 
 

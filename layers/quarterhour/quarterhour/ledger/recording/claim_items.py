@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from quarterhour.aws.items import Item
 from quarterhour.ledger.events.event import APPROVED_BY, RECORDED_BY
-from quarterhour.ledger.postings.posting import PRIOR, TAX_POINT, UNREGISTERED
+from quarterhour.ledger.postings.posting import LACKS, PRIOR, TAX_POINT, UNREGISTERED
 from quarterhour.ledger.recording.claims import Claim, Refundable
 from quarterhour.ledger.recording.held_event import HeldReason, Reservation
 from quarterhour.ledger.recording.pricing import CommissionTerms
@@ -81,6 +81,7 @@ _TERMS: Final = _Codec(
     _Attribute("origin", "terms"),
     _Attribute("arithmetic", "arithmetic", absent=""),
     _flag("unregistered", "unregistered", UNREGISTERED),
+    _Attribute("lacks", LACKS, absent=""),
 )
 _RERATED: Final = _Codec(
     _Attribute("commission_rate", "rerated_rate", money.plain, Decimal),
@@ -90,6 +91,8 @@ _RERATED: Final = _Codec(
 _REFUNDABLE: Final = _Codec(
     _Attribute("account", "account", str, Account.parse),
     _Attribute("left", "left", money.plain, Decimal),
+    _Attribute("tax", "tax_left", money.plain, Decimal),
+    _Attribute("shipping", "shipping_left", money.plain, Decimal),
 )
 _RESERVATION: Final = _Codec(
     _Attribute("identity", "event", str, Identity.parse),

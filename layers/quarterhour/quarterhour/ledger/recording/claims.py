@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from quarterhour.ledger.events.event import SALE, Event
 from quarterhour.ledger.postings.segments import LedgerKey, SegmentKey
 from quarterhour.ledger.recording.pricing import CommissionTerms
+from quarterhour.ledger.recording.remaining import Left
 from quarterhour.ledger.recording.settings import RecordingSettings
+from quarterhour.model import money
 from quarterhour.model.clock import iso_millis, truncated
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
@@ -28,10 +30,15 @@ DIGEST_LENGTH: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Refundable:
-    """The part of a sale's claim that its refunds and voids change: ``left``, the amount that is not given back."""
+    """The part of a sale's claim that its refunds and voids change: ``left``, the amount that is not given back.
+
+    ``tax`` and ``shipping``: those of it, if a refund has taken others than in proportion.
+    """
 
     account: Account
     left: Decimal
+    tax: Decimal | None = None
+    shipping: Decimal | None = None
 
 
 class Claim(NamedTuple):
@@ -141,6 +148,13 @@ class Claim(NamedTuple):
     def terms_in_force(self) -> CommissionTerms:
         """The terms by the last re-rating, or else the first ones."""
         return self.rerated or self.terms
+
+    def left_of(self, amount: Decimal) -> Left:
+        """Return what is left of the event, which has an amount."""
+        is_void, sale = self.voided is not None, self.refundable
+        if sale is None:
+            return Left(money.ZERO if is_void else amount, is_void=is_void)
+        return Left(sale.left, sale.tax, sale.shipping, is_void)
 
     @property
     def key(self) -> LedgerKey:

@@ -16,23 +16,32 @@ from quarterhour.ledger.recording.claims import Claim, Refundable
 from quarterhour.ledger.recording.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.recording.pricing import (
     BY_REFUND,
+    BY_SALE,
     CommissionTerms,
-    commission_left,
     has_own_terms,
     has_terms_of_sale,
     needs_rate_card,
     origin_of,
-    refund_terms,
-    rerating_terms,
-    taken_back_terms,
     terms_by,
+)
+from quarterhour.ledger.recording.remaining import (
+    Left,
+    OwnParts,
+    Parts,
+    charges_left,
+    is_equal,
+    left_after,
+    linked_terms,
+    rerating_terms,
 )
 from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.ledger.recording.ticket import Result, result_of
 from quarterhour.model import money
+from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Account, Identity
-from quarterhour.registry.rate_cards.plan import Version
+from quarterhour.registry.rate_cards.charge import Pricing
+from quarterhour.registry.rate_cards.plan import NO_RATE_CARDS, RateCards, Version
 from quarterhour.registry.rate_cards.rate_card import RateCard
 
 
@@ -50,13 +59,21 @@ class Gathered:
     ``claims``: the current claims and reservations of the events, of what they refer to, and of the sales of refunds.
     ``facts``: those of what they refer to, as far as it is in the ledger. ``terms``: those of adjustments; the terms of
     a refund, a void or a re-rating follow from its sale. ``rate_cards``: the versions that the re-ratings name, as far
-    as they exist.
+    as they exist. ``groups``: those of the agencies of re-ratings, if a rate card needs them.
     """
 
     claims: Mapping[Identity, Claim | Reservation]
     facts: Mapping[Identity, Facts]
     terms: Mapping[Identity, CommissionTerms]
     rate_cards: Mapping[Version, RateCard] = field(default_factory=dict)
+    groups: RateCards = NO_RATE_CARDS
+
+    def sale_of(self, refund: Claim) -> Target | None:
+        """Return the sale of a refund, unless it is not known here."""
+        sale = self.claims.get(refund.sale) if refund.sale else None
+        if not isinstance(sale, Claim) or not sale.refundable or sale.identity not in self.facts:
+            return None
+        return Target(sale, self.facts[sale.identity])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +126,7 @@ def linked_claim(
     event: Event, target: Target, gathered: Gathered, now: datetime, settings: RecordingSettings
 ) -> LinkedClaim | Rejection:
     """Return a linked event's claim against the current claim of its sale, or why the sale does not allow it."""
-    change = _change(event, target, gathered)
+    change = _change(event, target, gathered, settings)
     if isinstance(change, Rejection):
         return change
     claim = Claim.of(event, now, settings, change.terms, date.fromisoformat(target.facts[TAX_POINT]))
@@ -137,11 +154,11 @@ def _taken(event: Event, facts: Facts) -> tuple[str | None, str | None]:
     return None if category == own.get("category", "") else category, None if kind == OPENING else kind
 
 
-def _change(event: Event, target: Target, gathered: Gathered) -> _Change | Rejection:
+def _change(event: Event, target: Target, gathered: Gathered, settings: RecordingSettings) -> _Change | Rejection:
     if rerating := event.rerating:
-        return _rerating(event, rerating, target, gathered.rate_cards)
+        return _rerating(event, rerating, target, gathered, settings)
     if event.type == VOID and target.facts["type"] == REFUND:
-        return _taking_back(event, target, gathered.claims)
+        return _taking_back(event, target, gathered)
     claim, terms = target.claim, gathered.terms.get(event.identity)
     sale = claim.refundable
     if sale and event.account != sale.account:
@@ -150,7 +167,7 @@ def _change(event: Event, target: Target, gathered: Gathered) -> _Change | Rejec
         return _Change(event.amount, terms, claim, claim)
     if sale is None:
         return _of_no_sale(event, target.facts["type"])
-    return _void(event, target, sale) if event.type == VOID else _refund(event, claim, sale)
+    return _void(event, target, sale) if event.type == VOID else _refund(event, target, sale)
 
 
 def _corrects_commission(adjustment: Event, facts: Facts) -> bool:
@@ -165,7 +182,7 @@ def _is_of_commission_alone(event: Event) -> bool:
 
 
 def _rerating(
-    event: Event, rerating: Rerating, target: Target, rate_cards: Mapping[Version, RateCard]
+    event: Event, rerating: Rerating, target: Target, gathered: Gathered, settings: RecordingSettings
 ) -> _Change | Rejection:
     """Return the change that charges an event, priced by a rate card or the default rate, by another rate card.
 
@@ -173,37 +190,37 @@ def _rerating(
     commissions together are what the rate card charges, and later refunds give back parts of that.
     """
     facts, claim = target.facts, target.claim
-    terms = _rerated_terms(event, rerating, facts, rate_cards)
+    terms = _rerated_terms(event, rerating, facts, gathered, settings)
     if isinstance(terms, Rejection):
         return terms
-    amount = Decimal(facts["amount"])
-    refunded = money.ZERO if claim.refundable is None else money.add(claim.refundable.left, money.negated(amount))
-    if claim.voided and facts["type"] == REFUND:
-        refunded = money.negated(amount)
-    is_void = claim.voided is not None
-    due, paid = (commission_left(one, amount, refunded, is_void=is_void) for one in (terms, claim.terms_in_force))
-    if due is None or paid is None or not money.fits(money.add(due, money.negated(paid))):
+    parts = Parts.of(facts)
+    left = claim.left_of(parts.amount)
+    due, paid = (charges_left(one, parts, left) for one in (terms, claim.terms_in_force))
+    posted = due and paid and rerating_terms(due, paid, terms.commission_rate)
+    if due is None or paid is None or posted is None or posted.commission(event.amount) is None:
         return _refuse(event, "data.rerating", "gives a commission of more than 38 digits", "a rule with fewer digits")
-    if due == paid:
-        problem = f"changes nothing: the commission of what is left is {money.plain(paid)} already"
+    if is_equal(due, paid):
+        problem = f"changes nothing: the commission of what is left is {money.plain(paid.commission)} already"
         return _refuse(event, "data.rerating", problem, "a rate card that gives another commission")
-    after = _changed(claim, rerated=terms)
-    return _Change(event.amount, rerating_terms(due, paid, terms.commission_rate), claim, after)
+    return _Change(event.amount, posted, claim, _changed(claim, rerated=terms))
 
 
 def _rerated_terms(
-    event: Event, rerating: Rerating, facts: Facts, rate_cards: Mapping[Version, RateCard]
+    event: Event, rerating: Rerating, facts: Facts, gathered: Gathered, settings: RecordingSettings
 ) -> CommissionTerms | Rejection:
     """Return the terms of a recorded event by the rate card of a re-rating, or why it has none."""
+    agency = event.account.agency
     if event.account != Account(facts["agency"], facts["currency"]):
         return _of_another_account(event)
     if not has_own_terms(facts.get("terms", "")):
         problem = f"is {facts['type']} with the terms {facts.get('terms', '')!r}"
         return _refuse(event, "data.refers_to", problem, "an event that was priced by a rate card or the default rate")
     document, version, _ = rerating
-    if (document, version) not in rate_cards:
+    if (document, version) not in gathered.rate_cards:
         return _refuse(event, "data.rerating.version", f"is no version of {document}", "a version that was written")
-    terms = terms_by(rate_cards[document, version], facts, origin_of(document, version, event.account.agency))
+    group = gathered.groups.group(agency, parse_iso(facts.get("time") or facts["recorded_at"]))
+    rate_card, origin = gathered.rate_cards[document, version], origin_of(document, version, agency)
+    terms = terms_by(rate_card, facts, Pricing(settings.rounding, group), origin)
     if terms is None:
         return _refuse(event, "data.rerating", "does not price the event", "a rate card that is valid and has a rule")
     return terms
@@ -221,7 +238,8 @@ def _of_another_account(event: Event, what: str = "a sale") -> Rejection:
     return _refuse(event, "data.refers_to", f"is {what} of another account", f"{what} of {event.account}")
 
 
-def _refund(event: Event, claim: Claim, sale: Refundable) -> _Change | Rejection:
+def _refund(event: Event, target: Target, sale: Refundable) -> _Change | Rejection:
+    claim = target.claim
     if event.commission_rate not in {None, claim.terms_in_force.commission_rate}:
         problem = f"is {event.commission_rate}, the sale's was {claim.terms_in_force.commission_rate}"
         expected = "none, as a refund has the commission rate of its sale"
@@ -233,7 +251,7 @@ def _refund(event: Event, claim: Claim, sale: Refundable) -> _Change | Rejection
         problem = f"is {money.plain(amount)}, more than is left of the sale"
         expected = f"{money.plain(money.negated(sale.left))} at the most, as {money.plain(sale.left)} is left"
         return _refuse(event, "data.amount", problem, expected)
-    return _reversal(event, amount, claim, sale)
+    return _reversal(event, amount, target, OwnParts.of(event.details))
 
 
 def _void(event: Event, target: Target, sale: Refundable) -> _Change | Rejection:
@@ -243,10 +261,10 @@ def _void(event: Event, target: Target, sale: Refundable) -> _Change | Rejection
     if sale.left.is_zero() and not Decimal(target.facts["amount"]).is_zero():
         problem, expected = "was refunded whole, so nothing is left to void", "a sale that was not refunded whole"
         return _refuse(event, "data.refers_to", problem, expected)
-    return _reversal(event, money.negated(sale.left), target.claim, sale)
+    return _reversal(event, money.negated(sale.left), target, OwnParts())
 
 
-def _taking_back(event: Event, target: Target, claims: Mapping[Identity, Claim | Reservation]) -> _Change | Rejection:
+def _taking_back(event: Event, target: Target, gathered: Gathered) -> _Change | Rejection:
     """Return the change by a void that takes a refund back, at the terms of its sale; without one, at the refund's."""
     refund, facts = target.claim, target.facts
     if event.account != Account(facts["agency"], facts["currency"]):
@@ -256,11 +274,11 @@ def _taking_back(event: Event, target: Target, claims: Mapping[Identity, Claim |
     amount = Decimal(facts["amount"])
     if amount.is_zero():
         return _refuse(event, "data.refers_to", "gave back nothing", "a refund below 0")
-    sale = claims.get(refund.sale) if refund.sale else None
-    if isinstance(sale, Claim) and sale.refundable:
-        return _reversal(event, money.negated(amount), sale, sale.refundable, refund)
-    terms = taken_back_terms(amount, refund.terms_in_force)
-    if terms is None or terms.commission(money.negated(amount)) is None:
+    if refund.sale and (sale := gathered.sale_of(refund)):
+        return _reversal(event, money.negated(amount), sale, OwnParts.of(facts).negated, refund)
+    parts = Parts.of(facts)
+    terms = linked_terms(refund.terms_in_force, parts, Left(amount), Left(money.ZERO), BY_REFUND)
+    if terms.commission(money.negated(amount)) is None:
         return _too_long(event)
     return _Change(money.negated(amount), terms, refund, _changed(refund, voided=event.identity))
 
@@ -270,23 +288,25 @@ def _voided_before(event: Event, by: Identity, what: str) -> Rejection:
 
 
 def _reversal(
-    event: Event, amount: Decimal, claim: Claim, sale: Refundable, refund: Claim | None = None
+    event: Event, amount: Decimal, sale: Target, own: OwnParts, refund: Claim | None = None
 ) -> _Change | Rejection:
-    """Return the change that takes an amount (0 or less) back from a sale, with its part of the commission.
+    """Return the change that takes an amount (0 or less) back from a sale, with its part of the charges.
 
-    The amount of a ``refund`` that is taken back is above 0, and is left of the sale again.
+    ``own``: the parts that are taken, as far as they are said. The amount of a ``refund`` that is taken back is above
+    0, and is left of the sale again.
     """
+    claim, parts = sale.claim, Parts.of(sale.facts)
     is_void = event.type == VOID and refund is None
+    before = claim.left_of(parts.amount)
+    left = left_after(parts, before, amount, own)
     # After a void, a refund from before it may be taken back: the next void has no kept fee to give back.
-    terms = refund_terms(amount, claim.terms_in_force, sale.left, is_void=is_void and claim.voided is None)
+    left = left._replace(is_void=is_void or before.is_void)
+    terms = linked_terms(claim.terms_in_force, parts, before, left, BY_REFUND if refund else BY_SALE)
     if terms.commission(amount) is None:
         return _too_long(event)
-    after = _changed(
-        claim,
-        refundable=replace(sale, left=money.add(sale.left, amount)),
-        voided=event.identity if is_void else claim.voided,
-    )
-    return _Change(amount, terms._replace(origin=BY_REFUND) if refund else terms, claim, after, refund)
+    refundable = claim.refundable and replace(claim.refundable, left=left.amount, tax=left.tax, shipping=left.shipping)
+    after = _changed(claim, refundable=refundable, voided=event.identity if is_void else claim.voided)
+    return _Change(amount, terms, claim, after, refund)
 
 
 def _changed(claim: Claim, **fields: Any) -> Claim:  # noqa: ANN401 - those of a claim

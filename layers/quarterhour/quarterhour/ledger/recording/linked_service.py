@@ -18,6 +18,7 @@ from quarterhour.ledger.recording.ticket import Ticket, placed
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
+from quarterhour.registry.rate_cards.plan import NO_RATE_CARDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +105,20 @@ class LinkedClaims:
         sales = {target.sale for ticket, target in targets.values() if target.sale and ticket.event.type == VOID}
         if unread := sales - claims.keys():
             claims |= self.claims.claims(list(unread))
+        posted = dict.fromkeys(
+            [
+                *(target for _, target in targets.values()),
+                *(one for of in sales if isinstance(one := claims.get(of), Claim)),
+            ]
+        )
         return Gathered(
             claims,
-            self.segments.postings([target for _, target in targets.values()]),
+            self.segments.postings(list(posted)),
             {ticket.identity: ticket.terms for ticket in tickets if ticket.terms},
             {
                 (rerating.rate_card, rerating.version): ticket.rate_card
                 for ticket in tickets
                 if ticket.rate_card and (rerating := ticket.event.rerating)
             },
+            next((ticket.groups for ticket in tickets if ticket.groups), NO_RATE_CARDS),
         )

@@ -12,11 +12,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from quarterhour.ledger.events.event import APPROVED_BY, RECORDED_BY, Event
-from quarterhour.ledger.postings.posting import PRIOR, TAX_POINT, UNREGISTERED
+from quarterhour.ledger.postings.posting import LACKS, PRIOR, TAX_POINT, UNREGISTERED
 from quarterhour.ledger.postings.segments import LedgerKey, SegmentKey, packed, parts
 from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.settings import Phase, RecordingSettings
 from quarterhour.model import clock, money
+from quarterhour.model.charges import write_charges
 from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.model.identifiers import Partition, Position
 
@@ -39,8 +40,8 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
 
     Raises ``ValueError`` if the commission would need more than 38 digits.
     """
-    commission = claim.terms.commission(event.amount)
-    if commission is None:
+    charges = claim.terms.charges(event.amount)
+    if charges is None:
         raise ValueError(f"the commission of {claim.identity} needs more than 38 digits")
     values = {
         "quarter_hour": str(claim.partition),
@@ -52,7 +53,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         "currency": event.account.currency,
         "amount": money.plain(event.amount),
         "commission_rate": money.plain(claim.terms.commission_rate),
-        "commission": money.plain(commission),
+        "commission": money.plain(charges.commission),
         "recorded_at": iso_millis(claim.position.recorded_at),
         **event.details,
     }
@@ -67,6 +68,8 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         "prior_period": claim.prior_period and PRIOR,
         TAX_POINT: claim.tax_point.isoformat(),
         "unregistered": claim.terms.unregistered and UNREGISTERED,
+        LACKS: claim.terms.lacks,
+        "charges": write_charges(charges),
     }
     return values | {name: text for name, text in optional.items() if text}
 

@@ -9,14 +9,17 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, REFUND, RERATING, VOID, Event, Rejection
+from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.model import money
+from quarterhour.model.charges import COMMISSION, Charges
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import FieldProblem
 from quarterhour.registry.documents.keys import rate_card_name
 from quarterhour.registry.rate_cards import arithmetic
-from quarterhour.registry.rate_cards.arithmetic import Charge, Difference, Named, Share
+from quarterhour.registry.rate_cards.arithmetic import Charge, ChargePart, Named
+from quarterhour.registry.rate_cards.charge import Pricing, Sold
 from quarterhour.registry.rate_cards.plan import InForce, RateCardQuery, RateCards, Version
-from quarterhour.registry.rate_cards.rate_card import RateCard, Sold
+from quarterhour.registry.rate_cards.rate_card import RateCard, Rule
 
 BY_EVENT: Final = "event"
 """The origin of terms that the event names: its commission rate, or its commission."""
@@ -37,19 +40,22 @@ The rate card's version follows, and the name of its document if it is not the a
 ``card 3 rate-card:group/eu``.
 """
 _ONE: Final = Decimal(1)
+_HUNDRED: Final = Decimal(100)
 
 
 class CommissionTerms(NamedTuple):
     """Commission rate and origin of an event's commission, and an arithmetic if the rate is not enough.
 
-    ``origin`` is one of the constants above; after ``BY_RATE_CARD`` with a version and perhaps a document.
-    ``unregistered``: the rate cards were looked up for an agency that was not registered.
+    ``commission_rate``: that of the charge ``commission``, or of the first one. ``origin`` is one of the constants
+    above; after ``BY_RATE_CARD`` with a version and perhaps a document. ``unregistered``: the rate cards were looked up
+    for an agency that was not registered. ``lacks``: what a charge needs and the event does not say.
     """
 
     commission_rate: Decimal
     origin: str
     arithmetic: str = ""
     unregistered: bool = False
+    lacks: str = ""
 
     def commission(self, amount: Decimal) -> Decimal | None:
         """Return the commission of an amount on these terms, or ``None`` if it needs more than 38 digits.
@@ -57,8 +63,22 @@ class CommissionTerms(NamedTuple):
         An arithmetic holds its own amount, and gives the commission of that amount.
         """
         if self.arithmetic:
-            return arithmetic.commission(arithmetic.read(self.arithmetic))
+            found = self.charges(amount)
+            return found and found.commission
         return money.times(amount, self.commission_rate)
+
+    def charges(self, amount: Decimal) -> Charges | None:
+        """Return the charges of which ``commission`` returns the sum, by name."""
+        if self.arithmetic:
+            return arithmetic.charges(arithmetic.read(self.arithmetic))
+        commission = money.times(amount, self.commission_rate)
+        return None if commission is None else Charges({COMMISSION: commission}, {})
+
+    def entries(self, amount: Decimal) -> list[ChargePart]:
+        """Return the arithmetic, or that of the rate and an amount."""
+        if self.arithmetic:
+            return arithmetic.read(self.arithmetic)
+        return [ChargePart(COMMISSION, Charge(money.multiply(self.commission_rate, _HUNDRED), amount))]
 
 
 def needs_rate_card(event: Event) -> bool:
@@ -96,27 +116,35 @@ def rate_card_time(event: Event, now: datetime) -> datetime:
     return event.time or now
 
 
-def terms_of(event: Event, in_force: Iterable[InForce], default_commission_rate: Decimal) -> CommissionTerms:
+def terms_of(
+    event: Event,
+    in_force: Iterable[InForce],
+    default_commission_rate: Decimal,
+    pricing: Pricing = Pricing(),  # noqa: B008 - it is immutable
+) -> CommissionTerms:
     """Return the terms of an event that does not have the terms of a sale.
 
     They are those of a payment, or named by the event, or by the first rate card with a rule for it. ``in_force``: the
     rate cards in the order of precedence.
     """
     if event.commission is not None:
-        return CommissionTerms(money.ZERO, BY_EVENT, arithmetic.write(Named(event.commission)))
+        return CommissionTerms(
+            money.ZERO, BY_EVENT, arithmetic.write([ChargePart(COMMISSION, Named(event.commission))])
+        )
     if event.commission_rate is not None:
         return CommissionTerms(event.commission_rate, BY_PAYMENT if event.type == PAYMENT else BY_EVENT)
     sold = sold_in(event.type, event.amount, event.account.currency, event.details)
     for one in in_force:
         if rule := one.rate_card.rule_for(sold):
-            return charge_terms(rule.charge(sold), origin_of(one.document, one.version, event.account.agency))
+            return rule_terms(rule, sold, pricing, origin_of(one.document, one.version, event.account.agency))
     return CommissionTerms(default_commission_rate, BY_DEFAULT)
 
 
-def own_terms(event: Event, rate_cards: RateCards, default_commission_rate: Decimal, now: datetime) -> CommissionTerms:
+def own_terms(event: Event, rate_cards: RateCards, now: datetime, settings: RecordingSettings) -> CommissionTerms:
     """Return the terms that an event has itself, whatever it refers to, by the rate cards that it needs."""
-    own, agency = standalone(event), event.account.agency
-    terms = terms_of(own, rate_cards.at(agency, rate_card_time(event, now)), default_commission_rate)
+    own, agency, at = standalone(event), event.account.agency, rate_card_time(event, now)
+    pricing = Pricing(settings.rounding, rate_cards.group(agency, at))
+    terms = terms_of(own, rate_cards.at(agency, at), settings.commission_rate, pricing)
     if needs_rate_card(own) and not rate_cards.is_registered(agency):
         return terms._replace(unregistered=True)
     return terms
@@ -141,85 +169,50 @@ def rate_card_in(origin: str, agency: str) -> Version | None:
     return document or rate_card_name(agency), int(version)
 
 
-def charge_terms(charge: Charge, origin: str) -> CommissionTerms:
-    """Return the terms of a charge by a rate card's rule."""
-    is_plain = charge.fixed is charge.least is charge.most is None
-    return CommissionTerms(arithmetic.fraction(charge.percent), origin, "" if is_plain else arithmetic.write(charge))
+def rule_terms(rule: Rule, sold: Sold, pricing: Pricing, origin: str) -> CommissionTerms:
+    """Return the terms by a rate card's rule."""
+    if len(rule.charges) == 1 and rule.charges[0].is_short:
+        return CommissionTerms(arithmetic.fraction(rule.charges[0].percent), origin)
+    entries = list(rule.entries(sold, pricing))
+    charges = {entry.name: entry.how for entry in entries if isinstance(entry.how, Charge)}
+    first = charges.get(COMMISSION) or next(iter(charges.values()), None)
+    rate = money.ZERO if first is None else arithmetic.fraction(first.percent)
+    is_plain = first is not None and entries == [ChargePart(COMMISSION, Charge(first.percent, sold.amount))]
+    return CommissionTerms(rate, origin, "" if is_plain else arithmetic.write(entries), lacks=rule.lacks(sold))
 
 
-def refund_terms(amount: Decimal, sale: CommissionTerms, left: Decimal, *, is_void: bool = False) -> CommissionTerms:
-    """Return the terms of a refund or void (an amount of 0 or less), with ``left`` what is not refunded of its sale.
-
-    A refund leaves a fixed fee that the sale's terms keep; a void gives it back. The amount of a void that takes a
-    refund back is above 0.
-    """
-    if not sale.arithmetic:
-        return CommissionTerms(sale.commission_rate, BY_SALE)
-    charge = arithmetic.read(sale.arithmetic)
-    commission = sale.commission(money.ZERO)
-    if not isinstance(charge, Charge) or commission is None:
-        raise ValueError(f"{sale.arithmetic!r} is no arithmetic of a sale")
-    before = money.add(charge.of, money.negated(left))
-    after = money.add(before, money.negated(amount))
-    kept = charge.kept_of(commission) if charge.of > 0 else money.ZERO
-    share = Share(
-        money.add(commission, money.negated(kept)), charge.of, before, after, kept if is_void and kept else None
-    )
-    return CommissionTerms(sale.commission_rate, BY_SALE, arithmetic.write(share))
-
-
-def taken_back_terms(amount: Decimal, refund: CommissionTerms) -> CommissionTerms | None:
-    """Return the terms of a void that takes back a refund of an amount (below 0) whole, by the refund's own terms.
-
-    ``None`` if the commission needs more than 38 digits.
-    """
-    if not refund.arithmetic:
-        return CommissionTerms(refund.commission_rate, BY_REFUND)
-    given_back = refund.commission(amount)
-    if given_back is None:
-        return None
-    share = Share(given_back, amount, money.ZERO, amount)
-    return CommissionTerms(refund.commission_rate, BY_REFUND, arithmetic.write(share))
-
-
-def commission_left(
-    terms: CommissionTerms, amount: Decimal, refunded: Decimal, *, is_void: bool = False
-) -> Decimal | None:
-    """Return the commission of an amount on some terms, less the parts that refunds of it (0 or less) have given back.
-
-    ``is_void``: whether a void has given back the kept fee, too. ``None`` if it needs more than 38 digits.
-    """
-    charged = terms.commission(amount)
-    if charged is None or refunded.is_zero():
-        return charged
-    given_back = refund_terms(refunded, terms, amount, is_void=is_void).commission(refunded)
-    left = None if given_back is None else money.add(charged, given_back)
-    return left if left is not None and money.fits(left) else None
-
-
-def terms_by(rate_card: RateCard, facts: Mapping[str, str], origin: str) -> CommissionTerms | None:
+def terms_by(rate_card: RateCard, facts: Mapping[str, str], pricing: Pricing, origin: str) -> CommissionTerms | None:
     """Return the terms of a recorded event by a rate card, or ``None`` if the rate card does not price it.
 
-    It does not if no rule covers the event, or if the rate card is valid only from a later instant on. ``origin``: that
-    of the terms.
+    It does not if no rule covers the event, or if the rate card is not valid at its time. ``origin``: that of the
+    terms.
     """
-    if parse_iso(facts.get("time") or facts["recorded_at"]) < rate_card.valid_from:
+    if not rate_card.is_valid(parse_iso(facts.get("time") or facts["recorded_at"])):
         return None
     sold = sold_in(facts["type"], Decimal(facts["amount"]), facts["currency"], facts)
     rule = rate_card.rule_for(sold)
-    return charge_terms(rule.charge(sold), origin) if rule else None
-
-
-def rerating_terms(due: Decimal, paid: Decimal, commission_rate: Decimal) -> CommissionTerms:
-    """Return the terms of a re-rating: the commission due for what is left of a sale, less the commission paid."""
-    return CommissionTerms(commission_rate, BY_RERATING, arithmetic.write(Difference(due, paid)))
+    return rule_terms(rule, sold, pricing, origin) if rule else None
 
 
 def sold_in(type_: str, amount: Decimal, currency: str, details: Mapping[str, str]) -> Sold:
     """Return the part of an event that a rate card prices; adjustments and amounts of 0 have no items."""
     # A fee on a sale of 0 could never be refunded: a refund gets the part of the commission for its amount.
     items = None if type_ == ADJUSTMENT or amount.is_zero() else Decimal(details.get("quantity", _ONE)).copy_abs()
-    return Sold(amount, currency, items, details.get("category", ""), details.get("location", ""))
+    return Sold(
+        amount,
+        currency,
+        items,
+        details.get("category", ""),
+        details.get("location", ""),
+        details.get("product", ""),
+        _decimal(details.get("tax")),
+        _decimal(details.get("shipping")),
+        bool(details.get("order_id")),
+    )
+
+
+def _decimal(text: str | None) -> Decimal | None:
+    return Decimal(text) if text else None
 
 
 def commission_too_long(event: Event) -> Rejection:

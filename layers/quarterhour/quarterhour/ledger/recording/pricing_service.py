@@ -43,10 +43,13 @@ class EventPricing:
         named = named_rate_cards(ticket.event for ticket in tickets) if way is Way.LINKED else set()
         rate_cards: RateCards | None
         try:
-            rate_cards = self.read_rate_cards(needed_rate_cards(own, now), named)
+            queries = needed_rate_cards(own, now)
+            rate_cards = self.read_rate_cards(queries, named)
+            if any(rate_card.is_of_group for version, rate_card in rate_cards.versions.items() if version in named):
+                rerated = {(ticket.event.account.agency, now) for ticket in tickets if ticket.event.rerating}
+                rate_cards = self.read_rate_cards(queries | rerated, named)
         except UnavailableError:
             rate_cards = None
-        default = request.settings.commission_rate
         priced: list[Ticket] = []
         too_long: list[Ticket] = []
         for ticket in tickets:
@@ -55,10 +58,11 @@ class EventPricing:
                     if rate_cards is None:
                         continue
                     ticket.rate_card = rate_cards.versions.get((rerating.rate_card, rerating.version))
+                    ticket.groups = rate_cards
             elif rate_cards is None and needs_rate_card(standalone(ticket.event)):
                 continue
             else:
-                ticket.terms = own_terms(ticket.event, rate_cards or NO_RATE_CARDS, default, now)
+                ticket.terms = own_terms(ticket.event, rate_cards or NO_RATE_CARDS, now, request.settings)
                 if ticket.terms.commission(ticket.event.amount) is None:
                     too_long.append(ticket)
                     continue

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final, Self
 
 from quarterhour.model.errors import SettingsError
+from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Calendars
 from quarterhour.model.quarter_hours import GRACE, QuarterHour
 from quarterhour.model.settings import Environment
@@ -33,7 +34,8 @@ class RecordingSettings:
 
     ``grace``: the time from the end of a quarter-hour until it is final. ``longest_run``: the timeout of the function
     that records. ``retention``: how long an identity is kept, ``None`` for ever. ``calendars``: the periods of events.
-    ``registered_only``: whether events of agencies that are not registered are held.
+    ``registered_only``: whether events of agencies that are not registered are held. ``rounding``: how charges with
+    ``decimals`` are rounded.
     """
 
     shards: int
@@ -43,6 +45,7 @@ class RecordingSettings:
     retention: timedelta | None
     calendars: Calendars = field(default_factory=Calendars)
     registered_only: bool = False
+    rounding: Rounding = Rounding.HALF_EVEN
 
     def __post_init__(self) -> None:
         """Refuse a grace so short that a function could still append to a final quarter-hour."""
@@ -73,6 +76,7 @@ class RecordingSettings:
             commission_rate=settings.commission_rate,
             calendars=settings.calendars,
             registered_only=settings.agency_policy == REGISTERED,
+            rounding=settings.rounding,
         )
 
     def phase(self, quarter_hour: QuarterHour, now: datetime) -> Phase:

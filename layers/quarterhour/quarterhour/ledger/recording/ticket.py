@@ -13,6 +13,7 @@ from quarterhour.ledger.recording.held_event import Held, HeldReason, Hold, Rese
 from quarterhour.ledger.recording.plan import PlannedSegment, RecordingRequest, plan_segments
 from quarterhour.ledger.recording.pricing import CommissionTerms, can_be_unlinked
 from quarterhour.model.identifiers import Identity
+from quarterhour.registry.rate_cards.plan import RateCards
 from quarterhour.registry.rate_cards.rate_card import RateCard
 
 Result = Claimed | Held | Rejection
@@ -41,9 +42,9 @@ class Ticket:
 
     ``events``: in the order of the request. ``admitted``: those of them that need not wait. ``hold``: the first of them
     that must. ``event``: the one that is claimed now, with its own ``terms`` or the ``rate_card`` that it names if it
-    is a re-rating. ``rejections``: by the digests of events, as another one of the identity may be recorded.
-    ``segments``: those that the request has planned for the event. ``recorded``: the claim whose event is in the
-    ledger.
+    is a re-rating, and the ``groups`` of agencies for that. ``rejections``: by the digests of events, as another one of
+    the identity may be recorded. ``segments``: those that the request has planned for the event. ``recorded``: the
+    claim whose event is in the ledger.
     """
 
     event: Event
@@ -52,6 +53,7 @@ class Ticket:
     hold: Hold | None = None
     terms: CommissionTerms | None = None
     rate_card: RateCard | None = None
+    groups: RateCards | None = None
     claimed: Claimed | None = None
     held: Held | None = None
     rejections: dict[str, Rejection] = field(default_factory=dict)

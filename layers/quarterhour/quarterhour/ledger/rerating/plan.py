@@ -4,12 +4,12 @@ A sale is rerated together with its linked refunds and its earlier adjustments. 
 it records a re-rating, so a second run has nothing to post.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from quarterhour.ledger.events.event import ADJUSTMENT, REFUND, RERATING, VOID, Rerating, reference
 from quarterhour.ledger.events.rerating_ids import adjustment_id, is_adjustment_id
@@ -18,13 +18,15 @@ from quarterhour.ledger.recording.pricing import (
     BY_RATE_CARD,
     BY_REFUND,
     CommissionTerms,
-    commission_left,
     has_own_terms,
     terms_by,
 )
+from quarterhour.ledger.recording.remaining import Left, OwnParts, Parts, charges_left, is_equal, left_after
 from quarterhour.model import money
+from quarterhour.model.charges import Charges, read_charges, total
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity
+from quarterhour.registry.rate_cards.charge import Pricing
 from quarterhour.registry.rate_cards.rate_card import RateCard
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 _REVERSALS: Final = frozenset({REFUND, VOID})
 _COPIED: Final = ("product", "category", "order_id", "line", "location")
 """The details that an adjustment copies from its event, so that both count under the same product and location."""
+
+PricingOf = Callable[[Facts], Pricing]
+"""A function that returns what the charges of a recorded event depend on beside it."""
 
 
 class ReratingRequest(NamedTuple):
@@ -46,17 +51,21 @@ class ReratingRequest(NamedTuple):
 class Rerated:
     """An event priced again by a new rate card, with the totals of its linked refunds and earlier re-ratings.
 
-    ``terms``: by the new rate card. ``paid``: the commissions of the event, its refunds and its re-ratings.
-    ``refunded``: the amounts of its refunds that stand. ``posted``: the ids of adjustments of it that are taken.
-    ``is_voided``: whether it was voided, so that it keeps no fee.
+    ``terms``: by the new rate card. ``left``: of the event after the refunds that stand; it is void if it was voided,
+    so that it keeps no fee. ``recorded``: the charges of the event, its refunds and its re-ratings. ``posted``: the ids
+    of adjustments of it that are taken.
     """
 
     facts: Facts
     terms: CommissionTerms
-    paid: Decimal
-    refunded: Decimal = money.ZERO
+    left: Left
+    recorded: list[Charges]
     posted: set[str] = field(default_factory=set)
-    is_voided: bool = False
+
+    @classmethod
+    def of(cls, facts: Facts, terms: CommissionTerms) -> Self:
+        """Return a recorded event, priced again on some terms."""
+        return cls(facts, terms, Left(Decimal(facts["amount"])), [charges_of(facts)])
 
     @property
     def identity(self) -> Identity:
@@ -69,15 +78,30 @@ class Rerated:
         return Account(self.facts["agency"], self.facts["currency"])
 
     @property
-    def due(self) -> Decimal:
-        """The commission due by the new rate card, less the refunded part of it.
+    def paid_charges(self) -> Charges:
+        """The charges that were recorded."""
+        return total(self.recorded)
 
-        Raises ``ValueError`` if it needs more than 38 digits.
+    @property
+    def due_charges(self) -> Charges:
+        """The charges due by the new rate card, less the refunded part of them.
+
+        Raises ``ValueError`` if they need more than 38 digits.
         """
-        due = commission_left(self.terms, Decimal(self.facts["amount"]), self.refunded, is_void=self.is_voided)
+        due = charges_left(self.terms, Parts.of(self.facts), self.left)
         if due is None:
             raise ValueError(f"the commission of {self.identity} would need more than {money.MAX_DIGITS} digits")
         return due
+
+    @property
+    def paid(self) -> Decimal:
+        """The commission that was recorded."""
+        return self.paid_charges.commission
+
+    @property
+    def due(self) -> Decimal:
+        """The commission due by the new rate card; raises as ``due_charges`` does."""
+        return self.due_charges.commission
 
     @property
     def difference(self) -> Decimal:
@@ -87,18 +111,22 @@ class Rerated:
     @property
     def is_changed(self) -> bool:
         """Whether there is something to post."""
-        return bool(self.difference)
+        return not is_equal(self.due_charges, self.paid_charges)
 
-    def add(self, facts: Facts) -> None:
-        """Add an event that refers to this one, if it is a refund, a void or a re-rating, or has the id of one."""
+    def add(self, facts: Facts, refund: Facts | None = None) -> None:
+        """Add an event that refers to this one, if it is a refund, a void or a re-rating, or has the id of one.
+
+        ``refund``: the one of this event that a void takes back.
+        """
         if is_adjustment_id(facts["id"], self.identity):
             self.posted.add(facts["id"])
-        if facts["type"] == VOID and facts.get("terms") != BY_REFUND:
-            self.is_voided = True
         if facts["type"] in _REVERSALS:
-            self.refunded = money.add(self.refunded, Decimal(facts["amount"]))
+            own = OwnParts.of(facts) if refund is None else OwnParts.of(refund).negated
+            self.left = left_after(Parts.of(self.facts), self.left, Decimal(facts["amount"]), own)
+        if facts["type"] == VOID and facts.get("terms") != BY_REFUND:
+            self.left = self.left._replace(is_void=True)
         if facts["type"] in _REVERSALS or RERATING in facts:
-            self.paid = money.add(self.paid, Decimal(facts["commission"]))
+            self.recorded.append(charges_of(facts))
 
     def adjustment(self, request: ReratingRequest) -> dict[str, Any]:
         """Return the CloudEvent that applies the change, with the first id that is not taken."""
@@ -120,10 +148,18 @@ class Rerated:
         }
 
 
-def rerated(events: Iterable[Facts], rate_card: RateCard, start: datetime, end: datetime) -> list[Rerated]:
+def charges_of(facts: Facts) -> Charges:
+    """Return the recorded charges of an event."""
+    return read_charges(facts.get("charges", ""), Decimal(facts["commission"]))
+
+
+def rerated(
+    events: Iterable[Facts], rate_card: RateCard, start: datetime, end: datetime, pricing_of: PricingOf
+) -> list[Rerated]:
     """Return the events recorded from the start to before the end that a rate card prices, priced by it.
 
     ``events``: all events recorded from the start until now, because refunds and adjustments can be later.
+    ``pricing_of``: returns what the charges of an event depend on beside it.
     """
     by_identity: dict[Identity, Rerated] = {}
     linked: list[tuple[Identity, Facts]] = []
@@ -134,16 +170,18 @@ def rerated(events: Iterable[Facts], rate_card: RateCard, start: datetime, end: 
         elif (
             start <= parse_iso(facts["recorded_at"]) < end
             and has_own_terms(facts.get("terms", ""))
-            and (terms := terms_by(rate_card, facts, BY_RATE_CARD))
+            and (terms := terms_by(rate_card, facts, pricing_of(facts), BY_RATE_CARD))
         ):
-            event = Rerated(facts, terms, Decimal(facts["commission"]))
+            event = Rerated.of(facts, terms)
             by_identity[event.identity] = event
-    sales = {Identity(facts["source"], facts["id"]): target for target, facts in linked if facts["type"] == REFUND}
+    refunds = {
+        Identity(facts["source"], facts["id"]): (target, facts) for target, facts in linked if facts["type"] == REFUND
+    }
     for target, facts in linked:
         # A void that takes a refund back corrects the sale of the refund.
-        sale = sales.get(target, target)
+        sale, refund = refunds.get(target, (target, None))
         if sale in by_identity:
-            by_identity[sale].add(facts)
+            by_identity[sale].add(facts, refund)
     return list(by_identity.values())
 
 

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Final
 from quarterhour.ledger.events.event import Rerating
 from quarterhour.ledger.postings.posting import Facts
 from quarterhour.ledger.reading.queries import LedgerQueries
-from quarterhour.ledger.rerating.plan import Rerated, ReratingRequest, by_account, rerated, sums_of
+from quarterhour.ledger.rerating.plan import PricingOf, Rerated, ReratingRequest, by_account, rerated, sums_of
 from quarterhour.ledger.rerating.requests import PreviewRequest
 from quarterhour.model import exact_json, instants, money
+from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import FieldProblem, InvalidError, TooLargeError, in_words
-from quarterhour.registry.documents.keys import RATE_CARD, is_agency, rate_card_name
+from quarterhour.registry.documents.keys import RATE_CARD, agency_document, is_agency, latest_key, rate_card_name
 from quarterhour.registry.documents.queries import DocumentQueries
+from quarterhour.registry.documents.timeline import timeline_of
+from quarterhour.registry.rate_cards.charge import Pricing
+from quarterhour.registry.rate_cards.plan import RateCards
 from quarterhour.registry.rate_cards.rate_card import RateCard, read_rate_card
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import MAX_LIMIT, RESERVE_SECONDS, Paging
 from quarterhour.web.parameters import invalid
@@ -32,6 +37,7 @@ class ReratingQueries:
 
     ledger: LedgerQueries
     documents: DocumentQueries
+    settings: SettingsReader
 
     def preview(
         self, request: PreviewRequest, caller: Caller, remaining_seconds: Callable[[], float]
@@ -43,7 +49,7 @@ class ReratingQueries:
         """
         version, rate_card = self._rate_card(request)
         events = self._events(request, caller, remaining_seconds)
-        found = rerated(events, rate_card, request.start, request.end)
+        found = rerated(events, rate_card, request.start, request.end, self._pricing(request.agency, rate_card))
         changed = [one for one in found if one.is_changed]
         if len(changed) > MAX_CHANGES:
             raise _too_large(f"changes {len(changed):,} events", f"at most {MAX_CHANGES:,} of them, in a shorter span")
@@ -76,6 +82,18 @@ class ReratingQueries:
         if not isinstance(rate_card, RateCard):
             raise invalid("rate_card", f"is no rate card: {in_words(rate_card)}", "the document of a rate card")
         return int(values["version"]), rate_card
+
+    def _pricing(self, agency: str, rate_card: RateCard) -> PricingOf:
+        """Return what the charges of an agency's events depend on beside them."""
+        document = agency_document(agency)
+        found = self.documents.entities.get_many([latest_key(document)]) if rate_card.is_of_group else []
+        groups, rounding = (
+            RateCards(dict(zip([document], map(timeline_of, found), strict=False)), {}),
+            self.settings.settings().rounding,
+        )
+        return lambda facts: Pricing(
+            rounding, groups.group(agency, parse_iso(facts.get("time") or facts["recorded_at"]))
+        )
 
     def _events(
         self, request: PreviewRequest, caller: Caller, remaining_seconds: Callable[[], float]

@@ -75,7 +75,9 @@ class RateCards(NamedTuple):
     def at(self, agency: str, at: datetime) -> Iterator[InForce]:
         """Yield the rate cards in force for an agency at an instant, in the order of precedence."""
         for document, version in self._in_force(agency, at):
-            yield InForce(document, version, self.versions[document, version])
+            rate_card = self.versions[document, version]
+            if rate_card.is_valid(at):  # one that has ended leaves events to the next
+                yield InForce(document, version, rate_card)
 
     def group_rate_cards(self, queries: Collection[RateCardQuery]) -> set[str]:
         """Return the rate cards of the agencies' groups that answer one of the queries."""

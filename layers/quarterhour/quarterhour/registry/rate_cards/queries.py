@@ -8,7 +8,14 @@ from typing import Final
 from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model.clock import parse_iso
-from quarterhour.registry.documents.keys import MAX_VERSION, agency_document, document_pk, version_key, version_sk
+from quarterhour.registry.documents.keys import (
+    MAX_VERSION,
+    RATE_CARD,
+    agency_document,
+    document_pk,
+    version_key,
+    version_sk,
+)
 from quarterhour.registry.rate_cards.plan import LookedAt, Version, applicable
 from quarterhour.registry.rate_cards.rate_card import rate_card_of
 
@@ -59,8 +66,13 @@ class RateCardQueries:
         history = Range(document_pk(document), version_sk(1), version_sk(MAX_VERSION), descending=True)
         for values in self.entities.read(history, _VERSIONS_A_PAGE):
             if parse_iso(values["written_at"]) <= recorded_at and parse_iso(values["valid_from"]) <= at:
-                return values
+                return values if _is_valid(document, values, at) else None
         return None
+
+
+def _is_valid(document: str, values: Values, at: datetime) -> bool:
+    """Return whether what is in force at an instant has not ended by then, as a rate card may."""
+    return not document.startswith(RATE_CARD) or rate_card_of(values).is_valid(at)
 
 
 def _looked_at(document: str, values: Values | None) -> LookedAt:

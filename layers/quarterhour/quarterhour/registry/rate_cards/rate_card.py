@@ -1,110 +1,149 @@
-"""A rate card, the pure part: its schema, the rule that covers an event, and the charge by that rule."""
+"""A rate card, the pure part: its schema, the rule that covers an event, and the charges by that rule."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
+from functools import lru_cache, partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from quarterhour.model import exact_json, fields, money
+from quarterhour.model import exact_json, fields, texts
+from quarterhour.model.charges import MAX_CHARGES
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.registry.documents.keys import DEFAULT_RATE_CARD, GROUP, RATE_CARD, is_rate_card
 from quarterhour.registry.documents.plan import DocumentKind, Valid
-from quarterhour.registry.rate_cards.arithmetic import Charge
+from quarterhour.registry.rate_cards.arithmetic import ChargePart
+from quarterhour.registry.rate_cards.charge import LineCharge, MonthlyCharge, Pricing, Sold
+from quarterhour.registry.rate_cards.charge_content import read_charges
 
 if TYPE_CHECKING:
     from quarterhour.registry.rate_cards import api
 
 MAX_RULES: Final = 200
-_FIELDS: Final = frozenset({"valid_from", "rules", "refund_fixed"})
-_FEE: Final = f"0 or more, {fields.AMOUNT}"
-_CONDITIONS: Final = ("category", "location", "currency")
-_FEES: Final = ("fixed", "minimum", "maximum")
-_RULE: Final = frozenset({"percent", *_CONDITIONS, *_FEES})
-
-
-class Sold(NamedTuple):
-    """The part of an event that a rate card prices: an amount, the number of items, their category and location.
-
-    The commission has the sign of the amount. ``items`` is ``None`` if no item is sold or given back; then only the
-    percentage is charged.
-    """
-
-    amount: Decimal
-    currency: str
-    items: Decimal | None
-    category: str = ""
-    location: str = ""
+MAX_VALUES: Final = 50
+"""The most values of one condition."""
+_FIELDS: Final = frozenset({"valid_from", "valid_to", "rules"})
+_RULE: Final = frozenset({"percent", "category", "location", "product", "currency", "charges"})
 
 
 class Rule(NamedTuple):
-    """A percentage and fees, and the conditions under which they are charged.
+    """Charges, and the conditions under which they are charged.
 
-    A condition that is ``None`` fits everything. The fees are amounts in the rule's currency. ``refund_fixed``: whether
-    refunds give back the fixed fee, as the rate card says.
+    A condition without values fits everything, and one with several fits each of them. ``charges``: for each line;
+    ``monthly``: whatever is sold.
     """
 
-    percent: Decimal
-    category: str | None = None
-    location: str | None = None
+    charges: tuple[LineCharge, ...]
+    category: tuple[str, ...] = ()
+    location: tuple[str, ...] = ()
+    product: tuple[str, ...] = ()
     currency: str | None = None
-    fixed: Decimal | None = None
-    minimum: Decimal | None = None
-    maximum: Decimal | None = None
-    refund_fixed: bool = True
+    monthly: tuple[MonthlyCharge, ...] = ()
 
-    def covers(self, sold: Sold) -> bool:
-        """Return whether all conditions of the rule fit; a location fits all locations within it."""
+    def rank(self, sold: Sold) -> tuple[bool, bool, int, bool] | None:
+        """Return how specific the rule is for an event: by product, category, depth of the location, and currency.
+
+        ``None`` if it does not cover the event: a condition does not fit, or it charges nothing for a line. A location
+        fits all locations within it.
+        """
+        if (
+            not self.charges
+            or self.currency not in {None, sold.currency}
+            or (self.category and sold.category not in self.category)
+            or (self.product and sold.product not in self.product)
+        ):
+            return None
+        depth = 0
+        if self.location:
+            within = f"{sold.location}{SEPARATOR}"
+            depth = max(
+                (one.count(SEPARATOR) + 1 for one in self.location if within.startswith(f"{one}{SEPARATOR}")), default=0
+            )
+            if not depth:
+                return None
+        return bool(self.product), bool(self.category), depth, self.currency is not None
+
+    def entries(self, sold: Sold, pricing: Pricing) -> Iterator[ChargePart]:
+        """Yield how each charge is computed for an event."""
+        for charge in self.charges:
+            yield from charge.entries(sold, pricing)
+
+    def lacks(self, sold: Sold) -> str:
+        """Return what the charges need and the event does not say, in words: ``tax``, ``shipping``, or both."""
+        return " ".join(sorted(frozenset().union(*(sold.lacks(one.of) for one in self.charges)), reverse=True))
+
+    def is_as_specific_as(self, other: "Rule") -> bool:
+        """Return whether there is an event that both rules cover, neither of them being more specific for it."""
         return (
-            self.category in {None, sold.category}
-            and self.currency in {None, sold.currency}
-            and (self.location is None or f"{sold.location}{SEPARATOR}".startswith(f"{self.location}{SEPARATOR}"))
+            bool(self.charges and other.charges)
+            and self.currency == other.currency
+            and _overlap(self.category, other.category)
+            and _overlap(self.product, other.product)
+            and _overlap(self.location, other.location)
         )
 
-    @property
-    def rank(self) -> tuple[bool, int, bool]:
-        """The specificity of the rule: by its category first, then the depth of its location, then its currency."""
-        depth = 0 if self.location is None else len(self.location.split(SEPARATOR))
-        return self.category is not None, depth, self.currency is not None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the rule charges a percentage without fees."""
-        return self.fixed is self.minimum is self.maximum is None
-
-    def charge(self, sold: Sold) -> Charge:
-        """Return the charge of the rule."""
-        if sold.items is None:
-            return Charge(self.percent, sold.amount)
-        if self.fixed is None:
-            return Charge(self.percent, sold.amount, least=self.minimum, most=self.maximum)
-        kept = None if self.refund_fixed else money.multiply(self.fixed, sold.items)
-        return Charge(self.percent, sold.amount, self.fixed, sold.items, self.minimum, self.maximum, kept)
-
     def as_dict(self) -> "api.Rule":
-        """Return the rule as the API shows it."""
-        shown: api.Rule = {"percent": money.plain(self.percent)}
-        for condition in _CONDITIONS:
-            if (value := getattr(self, condition)) is not None:
-                shown[condition] = value
-        for fee in _FEES:
-            if (amount := getattr(self, fee)) is not None:
-                shown[fee] = money.plain(amount)
-        if self.fixed is not None and not self.refund_fixed:
-            shown["refund_fixed"] = False
+        """Return the rule as the API shows it: one value of a condition by itself, several as a list."""
+        shown: api.Rule = {}
+        if len(self.charges) == 1 and self.charges[0].is_short and not self.monthly:
+            shown["percent"] = self.charges[0].as_dict()["percent"]
+        else:
+            shown["charges"] = [*(one.as_dict() for one in self.charges), *(one.as_dict() for one in self.monthly)]
+        if self.category:
+            shown["category"] = _shown(self.category)
+        if self.location:
+            shown["location"] = _shown(self.location)
+        if self.product:
+            shown["product"] = _shown(self.product)
+        if self.currency:
+            shown["currency"] = self.currency
         return shown
 
 
+def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return one == other or not set(one).isdisjoint(other)
+
+
+def _shown(values: tuple[str, ...]) -> str | list[str]:
+    return values[0] if len(values) == 1 else list(values)
+
+
 class RateCard(NamedTuple):
-    """An agency's rules from an instant on."""
+    """An agency's rules from an instant on, and until another one if it ends."""
 
     valid_from: datetime
     rules: tuple[Rule, ...]
+    valid_to: datetime | None = None
+
+    def is_valid(self, at: datetime) -> bool:
+        """Return whether the rate card is valid at an instant."""
+        return self.valid_from <= at and (self.valid_to is None or at < self.valid_to)
 
     def rule_for(self, sold: Sold) -> Rule | None:
         """Return the most specific rule that covers the event, or ``None``. No two rules are equally specific."""
-        return max((rule for rule in self.rules if rule.covers(sold)), key=lambda rule: rule.rank, default=None)
+        ranked = ((rank, rule) for rule in self.rules if (rank := rule.rank(sold)))
+        best = max(ranked, key=lambda one: one[0], default=None)
+        return best and best[1]
+
+    def monthly(self, currency: str) -> list[MonthlyCharge]:
+        """Return what is charged for each month in a currency."""
+        return [charge for rule in self.rules if rule.currency == currency for charge in rule.monthly]
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether a charge of it is rounded on each event."""
+        return any(charge.decimals is not None for rule in self.rules for charge in rule.charges)
+
+    @property
+    def is_of_group(self) -> bool:
+        """Whether tiers of it count the turnover of a group."""
+        return any(charge.of_group for rule in self.rules for charge in rule.charges)
+
+    @property
+    def is_once(self) -> bool:
+        """Whether a charge of it has a fee that an order pays once."""
+        return any(charge.is_once for rule in self.rules for charge in rule.charges)
 
 
 def read_rate_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
@@ -114,13 +153,16 @@ def read_rate_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
     outer = Fields(content, "content.")
     outer.report_unknown(_FIELDS)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant)
-    refund_fixed = outer.value("refund_fixed", "true or false", _flag, optional=True)
-    listed = outer.value("rules", f"a list of 1 to {MAX_RULES} rules", _listed) or ()
+    valid_to = outer.value("valid_to", fields.INSTANT, fields.instant, optional=True)
+    if valid_from and valid_to and valid_to <= valid_from:
+        outer.problem("valid_to", "is not after valid_from", "a later instant")
+    listed = outer.value("rules", f"a list of 1 to {MAX_RULES} rules", partial(_listed, most=MAX_RULES)) or ()
     rules = [_read_rule(one, f"content.rules[{number}].", outer) for number, one in enumerate(listed)]
-    _refuse_duplicates(rules, outer)
+    _refuse_ties(rules, outer)
+    _refuse_names(rules, outer)
     if outer.problems:
         return fields.bounded(outer.problems, "a rate card as described")
-    return RateCard(valid_from, tuple(rule._replace(refund_fixed=refund_fixed is not False) for rule in rules if rule))
+    return RateCard(valid_from, tuple(filter(None, rules)), valid_to)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
@@ -137,7 +179,12 @@ RATE_CARDS: Final = DocumentKind(RATE_CARD, is_rate_card, _NAMES, _valid)
 
 def rate_card_of(version: Mapping[str, Any]) -> RateCard:
     """Return the rate card in a stored version of its document; raise ``ValueError`` if it is invalid."""
-    rate_card = read_rate_card(exact_json.parse(version["content"]))
+    return _parsed(version["content"])
+
+
+@lru_cache(maxsize=64)
+def _parsed(content: str) -> RateCard:
+    rate_card = read_rate_card(exact_json.parse(content))
     if not isinstance(rate_card, RateCard):
         raise ValueError(f"no rate card: {rate_card}")  # noqa: TRY004 - it is a tuple of problems, not a wrong type
     return rate_card
@@ -145,43 +192,66 @@ def rate_card_of(version: Mapping[str, Any]) -> RateCard:
 
 def _read_rule(value: object, prefix: str, outer: Fields) -> Rule | None:
     if not isinstance(value, Mapping):
-        outer.problems.append(FieldProblem(prefix.rstrip("."), "is not an object", "an object with percent"))
+        outer.problems.append(FieldProblem(prefix.rstrip("."), "is not an object", "an object with percent or charges"))
         return None
     before = len(outer.problems)
     inner = Fields(value, prefix, outer.problems)
     inner.report_unknown(_RULE)
-    percent = inner.value("percent", fields.PERCENT, fields.percent)
-    category = inner.value("category", fields.TEXT, fields.label, optional=True)
-    location = inner.value("location", fields.LOCATION, fields.location, optional=True)
+    category = inner.value("category", _several(fields.TEXT), partial(_values, read=fields.label), optional=True)
+    location = inner.value("location", _several(fields.LOCATION), partial(_values, read=fields.location), optional=True)
+    product = inner.value("product", _several(fields.TEXT), partial(_values, read=_product), optional=True)
     currency = inner.value("currency", fields.CURRENCY, fields.currency, optional=True)
-    fixed, least, most = (inner.value(name, _FEE, _fee, optional=True) for name in _FEES)
-    if currency is None and not (fixed is least is most is None):
-        inner.problem("currency", "is missing", "the currency of fixed, minimum and maximum")
-    if least is not None and most is not None and least > most:
-        inner.problem("minimum", f"is {money.plain(least)}", f"the maximum, {money.plain(most)}, or less")
+    charges = read_charges(value, inner, prefix, currency)
+    lines = tuple(one for one in charges if isinstance(one, LineCharge))
+    monthly = tuple(one for one in charges if isinstance(one, MonthlyCharge))
+    if monthly and (category or location or product):
+        inner.problem("charges", "have one per month", "it in a rule without category, location and product")
     if len(outer.problems) > before:
         return None
-    return Rule(percent, category, location, currency, fixed, least, most)
+    return Rule(lines, category or (), location or (), product or (), currency, monthly)
 
 
-def _refuse_duplicates(rules: list[Rule | None], outer: Fields) -> None:
-    """Add a problem for each rule with the conditions of an earlier one: neither would be more specific."""
-    first: dict[tuple[str | None, ...], int] = {}
+def _refuse_ties(rules: Sequence[Rule | None], outer: Fields) -> None:
+    """Add a problem for each rule that is as specific as an earlier one for some event."""
+    refused: set[int] = set()
+    numbered = [(number, rule) for number, rule in enumerate(rules) if rule]
+    for (earlier, one), (number, other) in combinations(numbered, 2):
+        if number not in refused and one.is_as_specific_as(other):
+            refused.add(number)
+            outer.problem(f"rules[{number}]", f"is for the same as rules[{earlier}]", "one rule for it")
+
+
+def _refuse_names(rules: Sequence[Rule | None], outer: Fields) -> None:
+    """Add a problem if a card names too many charges, or a name is charged twice a month in a currency."""
+    read = [rule for rule in rules if rule]
+    names = {one.name for rule in read for one in rule.charges} | {one.name for rule in read for one in rule.monthly}
+    if len(names) > MAX_CHARGES:
+        outer.problem("rules", f"name {len(names)} charges", f"at most {MAX_CHARGES} names")
+    seen: set[tuple[str | None, str]] = set()
     for number, rule in enumerate(rules):
-        if rule is not None:
-            conditions = (rule.category, rule.location, rule.currency)
-            if first.setdefault(conditions, number) != number:
-                outer.problem(f"rules[{number}]", f"is for the same as rules[{first[conditions]}]", "one rule for it")
+        for charge in rule.monthly if rule else ():
+            if (key := (rule.currency if rule else None, charge.name)) in seen:
+                outer.problem(
+                    f"rules[{number}].charges", f"charge {charge.name} again", "one charge per month of a name"
+                )
+            seen.add(key)
 
 
-def _listed(value: object) -> list[object] | None:
-    return value if isinstance(value, list) and 1 <= len(value) <= MAX_RULES else None
+def _several(expected: str) -> str:
+    return f"{expected}; or a list of at most {MAX_VALUES}"
 
 
-def _flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
+def _values(value: object, read: Any) -> tuple[str, ...] | None:  # noqa: ANN401 - a parser of fields
+    """Parse one value of a condition, or a list of different ones."""
+    listed = _listed(value, MAX_VALUES) if isinstance(value, list) else [value]
+    parsed = [read(one) for one in listed or ()]
+    return tuple(parsed) if parsed and all(parsed) and len(set(parsed)) == len(parsed) else None
 
 
-def _fee(value: object) -> Decimal | None:
-    fee = money.parse_decimal(value)
-    return fee if fee is not None and fee >= 0 else None
+def _product(value: object) -> str | None:
+    """Parse the product of a rule into the form in which events have it."""
+    return texts.described(value, fields.MAX_TEXT) or None if isinstance(value, str) else None
+
+
+def _listed(value: object, most: int) -> list[object] | None:
+    return value if isinstance(value, list) and 1 <= len(value) <= most else None

@@ -24,7 +24,9 @@ from quarterhour.statements.keys import LINES, statement_prefix
 if TYPE_CHECKING:
     from quarterhour.model.charges import Charges
 
-_CELLS: Final = itemgetter(*map(COLUMNS.index, ("type", "kind", "terms", "category", "commission", "tax_point")))
+_CELLS: Final = itemgetter(
+    *map(COLUMNS.index, ("type", "kind", "terms", "category", "commission", "tax_point", "charges"))
+)
 
 
 def read_taxed_lines(files: SealedFiles, period: Period, draft: Draft, names: TaxNames) -> dict[Taxable, Decimal]:
@@ -46,7 +48,7 @@ def commissions(text: Iterable[str], names: TaxNames) -> dict[Taxable, Decimal]:
     """
     found: dict[Taxable, Charges] = {}
     for row in csv.reader(text, strict=True):
-        type_, kind, terms, category, commission, tax_point = _CELLS(row)
+        type_, kind, terms, category, commission, tax_point, charges = _CELLS(row)
         if kind_of(type_, kind, terms) not in CHARGED:
             continue
         category = unescape_formula(category)
@@ -55,7 +57,7 @@ def commissions(text: Iterable[str], names: TaxNames) -> dict[Taxable, Decimal]:
             kind if kind in names.kinds else "",
             category if category in names.categories else "",
         )
-        found[key] = total((found.get(key, NO_CHARGES), read_charges("", Decimal(commission))))
+        found[key] = total((found.get(key, NO_CHARGES), read_charges(charges, Decimal(commission))))
     return {
         key._replace(charge=name): amount
         for key, of_key in found.items()
