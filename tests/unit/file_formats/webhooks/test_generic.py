@@ -1,9 +1,12 @@
 """Webhooks whose payload is CloudEvents."""
 
+from decimal import Decimal
+
 import pytest
 
-from quarterhour.file_formats.webhooks.delivery import AgencyRule, Delivery, Mapped, MapSettings, Provider
+from quarterhour.file_formats.webhooks.delivery import AgencyRule, Delivery, Excluded, Mapped, MapSettings, Provider
 from quarterhour.file_formats.webhooks.maps import events_of
+from quarterhour.model import exact_json
 
 EVENT = {"specversion": "1.0", "id": "a-1", "source": "shop", "type": "sale.recorded", "subject": "42"}
 
@@ -38,3 +41,65 @@ def test_the_agency_of_a_line_is_fixed_or_a_text_or_a_row_of_a_table() -> None:
     by_table = AgencyRule(field="vendor", table={"Acme": "42"})
     assert by_table.agency_of("Acme") == "42"
     assert by_table.agency_of("Other") is None
+
+
+MAP = """
+[payload]
+items = "lines"
+
+[time]
+formats = ["iso"]
+
+[[exclude]]
+rule = "samples"
+when = { column = "is_sample", equals = "true" }
+
+[[event]]
+id = "{payload.id}:{id}"
+source = "erp"
+type = [{ amount = "< 0", is = "sale.refunded" }, { is = "sale.recorded" }]
+subject = "{partner.code}"
+time = "{booked}"
+
+[event.data]
+amount = "{pieces} * {price}"
+currency = "{currency}"
+order_id = "{number}"
+"""
+PAYLOAD = """{"id": 9007199254740993, "number": "A-1", "booked": "2026-10-01T10:00:00+02:00", "currency": "eur",
+  "lines": [
+  {"id": 1, "partner": {"code": "42"}, "pieces": 3, "price": 1.10},
+  {"id": 2, "partner": {"code": "43"}, "pieces": -1, "price": "0.10"},
+  {"id": 3, "partner": {"code": "43"}, "pieces": 1, "price": 5, "is_sample": true}]}"""
+
+
+def test_a_map_in_the_language_of_files_reads_the_items_of_a_payload() -> None:
+    """Numbers are exact, and a column is looked up in the item and then in the payload."""
+    found = mapped(exact_json.parse(PAYLOAD), map=MAP)
+    assert (found.problem, found.excluded) == (None, [Excluded("samples", {"EUR": Decimal(5)})])
+    first, second = found.events
+    assert first == {
+        "specversion": "1.0",
+        "id": "9007199254740993:1",
+        "source": "erp",
+        "type": "sale.recorded",
+        "subject": "42",
+        "time": "2026-10-01T08:00:00Z",
+        "data": {"amount": "3.30", "currency": "EUR", "order_id": "A-1"},
+    }
+    assert (second["type"], second["data"]["amount"]) == ("sale.refunded", "-0.10")
+
+
+@pytest.mark.parametrize(
+    ("payload", "map_", "problem"),
+    [
+        ({"lines": [{"id": 1}]}, MAP, "item 1: event[1].data.amount: pieces is empty"),
+        (5, MAP.replace('items = "lines"', ""), "the payload is a list of 1, not a list of objects"),
+        ({"lines": 5}, MAP, "lines is 5, not a list of objects"),
+        ({}, "no map", "the map of the connection: map: is not TOML"),
+        ({}, f"{MAP}[settings]\nagency = 'whose'", "the map of the connection: [values] lacks agency"),
+    ],
+)
+def test_what_a_map_cannot_read_is_a_problem(payload: object, map_: str, problem: str) -> None:
+    """It is parked until the map is repaired."""
+    assert str(mapped(payload, map=map_).problem).startswith(problem)

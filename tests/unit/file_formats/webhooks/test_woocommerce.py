@@ -1,6 +1,7 @@
 """WooCommerce's webhooks: their events, and that the export file with one row per item has the same sales."""
 
 import io
+import json
 import random
 from decimal import Decimal
 from typing import Any, Final
@@ -190,3 +191,12 @@ def test_whatever_a_payload_holds_is_mapped_or_a_problem() -> None:
             assert isinstance(mapped(payload | {name: value}), Mapped)
         for name in item(1, "1"):
             assert isinstance(mapped(order(item(1, "1") | {name: value})), Mapped)
+
+
+def test_a_map_of_the_shop_says_what_its_own_statuses_mean() -> None:
+    texts = {"paid": ["completed", "shipped"], "not paid": ["pending"], "cancelled": ["returned"]}
+    lines = "".join(f'"{name}" = {json.dumps(given)}\n' for name, given in texts.items())
+    own = FIXED._replace(map=f'like = "woocommerce_items"\n[lookups.state.texts]\n{lines}')
+    assert shown(mapped(order(item(1, "10"), status="shipped"), own)) == [("1001:1", SALE, "42", "10.00")]
+    assert len(mapped(order(item(1, "10"), status="returned"), own).events) == 2, "it was paid: a sale and its void"
+    assert mapped(order(item(1, "10"), status="processing"), own).problem is None, "the others mean what they mean"

@@ -52,7 +52,7 @@ class CsvMap:
     which a column is the key. `shares` are columns
     with a row's share of its order's amounts. `row` is what each row adds to the sums of the file, if the map says it;
     else `figures` are the different amounts of its events or lines.
-    `languages` are the maps for the other languages of `file.names`.
+    `languages` are the maps for the other languages of `file.names`. `items` leads to the rows in a payload of JSON.
     """
 
     file: FileForm
@@ -75,6 +75,7 @@ class CsvMap:
     row: AmountMap | None
     figures: list[AmountMap]
     languages: "tuple[CsvMap, ...]" = ()
+    items: str = ""
 
     @property
     def must_not_change(self) -> str:
@@ -223,6 +224,7 @@ def _csv_map(
         top.section("settings") as settings,
         top.section("text") as texts,
         top.section("columns") as columns,
+        top.section("payload") as payload,
     ):
         lookups = read_lookups(top.section("lookups"))
         compiler = _compiler(top, lookups)
@@ -262,6 +264,7 @@ def _csv_map(
             shares=shares,
             row=row,
             figures=_figures(events, provider),
+            items=payload.text("items", ""),
         )
 
 

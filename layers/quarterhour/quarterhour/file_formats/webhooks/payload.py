@@ -12,6 +12,8 @@ from quarterhour.model import money
 from quarterhour.model.fields import shown
 from quarterhour.model.instants import parse_rfc_3339
 
+PAID: Final = "paid"
+"""What a status means by which an order is a sale; any other is the rule that leaves it out."""
 _NAMES: Final = ("name", "key")
 """What names an entry in a list of additional fields, beside its ``value``."""
 _META: Final = dict.fromkeys(("metadata", "meta_data", "properties", "note_attributes"))
@@ -141,6 +143,16 @@ def shares(amount: Decimal, weights: Sequence[Decimal], currency: str) -> list[D
         parts.append(money.subtract(through, before))
         before = through
     return parts
+
+
+def state_of(map_: str, status: str) -> str:
+    """Return what a status means by the lookup ``state`` of a connection's own map; empty without one."""
+    if not map_:
+        return ""
+    # Loaded for a map of the connection's own alone, so that a function starts without it.
+    from quarterhour.file_formats.webhooks.own_map import state_in  # noqa: PLC0415
+
+    return state_in(map_, status)
 
 
 class LeftOut:

@@ -23,6 +23,7 @@ from typing import Any, Final
 from quarterhour.file_formats.item_key import key_of
 from quarterhour.file_formats.webhooks.delivery import Delivery, Excluded, Mapped, MapSettings
 from quarterhour.file_formats.webhooks.payload import (
+    PAID,
     LeftOut,
     PayloadError,
     agency_in,
@@ -34,6 +35,7 @@ from quarterhour.file_formats.webhooks.payload import (
     objects,
     plain,
     shares,
+    state_of,
     text_of,
     time_of,
 )
@@ -43,8 +45,8 @@ from quarterhour.model.fields import shown
 
 SOURCE: Final = "shopify-orders"
 """The source of the export file's events."""
-_PAID: Final = frozenset({"paid", "partially_refunded", "refunded"})
-_NOT_PAID: Final[Mapping[str, str]] = {
+_STATES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("paid", "partially_refunded", "refunded"), PAID),
     **dict.fromkeys(("pending", "authorized", "unpaid"), "not paid"),
     "partially_paid": "paid in part",
     **dict.fromkeys(("voided", "expired"), "voided"),
@@ -150,10 +152,11 @@ class _Order:
         status = text_of(self._order.get("financial_status"))
         if self._order.get("test") is True and not self._settings.with_test:
             return self._whole("test orders")
-        if status not in _PAID and status not in _NOT_PAID:
+        state = state_of(self._settings.map, status) or _STATES.get(status)
+        if state is None:
             raise PayloadError(f"financial_status is {shown(self._order.get('financial_status'))}, which is not known")
-        if status not in _PAID:
-            return self._whole(_NOT_PAID[status])
+        if state != PAID:
+            return self._whole(state)
         items = self._items()
         self._leave_out()
         at = time_of(self._order.get("created_at"), "created_at")

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from quarterhour.file_formats.webhooks.delivery import Delivery, Excluded, Mapped, MapSettings
 from quarterhour.file_formats.webhooks.payload import (
+    PAID,
     LeftOut,
     PayloadError,
     agency_in,
@@ -31,6 +32,7 @@ from quarterhour.file_formats.webhooks.payload import (
     objects,
     plain,
     shares,
+    state_of,
     text_of,
     time_of,
 )
@@ -40,8 +42,8 @@ from quarterhour.model.fields import shown
 
 SOURCE: Final = "woocommerce"
 """The source of the export file's events."""
-_PAID: Final = frozenset({"completed", "processing", "refunded"})
-_NOT_PAID: Final[Mapping[str, str]] = {
+_STATES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("completed", "processing", "refunded"), PAID),
     **dict.fromkeys(("pending", "on-hold", "checkout-draft", "auto-draft", "draft"), "not paid"),
     "failed": "failed",
     **dict.fromkeys(("cancelled", "trash"), "cancelled"),
@@ -88,14 +90,14 @@ class _Order:
     def mapped(self) -> Mapped:
         """Return the sales of a paid order and its refunds; the sales and their voids if they were taken back."""
         status = text_of(self._order.get("status")).removeprefix("wc-")
-        if status not in _PAID and status not in _NOT_PAID:
+        rule = state_of(self._settings.map, status) or _STATES.get(status)
+        if rule is None:
             raise PayloadError(f"the status is {shown(self._order.get('status'))}, which is not known")
-        rule = _NOT_PAID.get(status, "")
-        if rule and not (rule in _TAKEN_BACK and self._was_sold()):
+        if rule != PAID and not (rule in _TAKEN_BACK and self._was_sold()):
             return Mapped(excluded=[Excluded(rule, {self._currency: self._total})])
         at = self._time(self._order, "date_created")
         sales = self._sales(at)
-        if rule:
+        if rule != PAID:
             return Mapped(sales + [self._void(one, rule) for one in sales], self._left_out.all())
         return Mapped(sales + self._refunds(sales), self._left_out.all())
 
