@@ -56,6 +56,8 @@ const factsOf = (content) => [
   ["Collects the customers' money", content.collects],
   ["IBAN", content.iban],
   ["Payouts held, because", content.payout_hold],
+  ["Also pays as", content.payer_names?.join("; ")],
+  ["Also pays from", content.payer_ibans?.join("; ")],
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
@@ -111,8 +113,16 @@ function contentOf(form, before) {
   return only({
     ...Object.fromEntries(names.map((name) => [name, value(name)])),
     tax: tax.scheme && tax,
+    payer_names: listIn(value("payer_names")),
+    payer_ibans: listIn(value("payer_ibans")),
     valid_from: validFrom(form, before),
   });
+}
+
+/** Returns the texts of a field between semicolons; nothing if there are none. */
+function listIn(text = "") {
+  const found = text.split(";").map((one) => one.trim()).filter(Boolean);
+  return found.length ? found : undefined;
 }
 
 /** Returns the instant in the field valid_from of a form, that of the version before if it was not changed. */
@@ -121,6 +131,8 @@ function validFrom(form, before) {
   const unchanged = before.valid_from && local === format.localTime(before.valid_from);
   return unchanged ? before.valid_from : local && format.instant(local);
 }
+
+const listOf = (texts = []) => ({ defaultValue: texts.join("; "), maxlength: 2000 });
 
 function Fields({ content }) {
   const { tax = {} } = content;
@@ -168,6 +180,8 @@ function Fields({ content }) {
     </label>
     ${input("IBAN, to which the marketplace pays out", "iban")}
     ${input("Why payouts are held; empty: they are made", "payout_hold")}
+    ${input("Other names by which it pays, with ; between them", "payer_names", listOf(content.payer_names))}
+    ${input("Other IBANs from which it pays, with ; between them", "payer_ibans", listOf(content.payer_ibans))}
     <label key="valid_from">In force from (${format.zoneName()}); empty: from the beginning
       <input name="valid_from" type="datetime-local"
         defaultValue=${content.valid_from && format.localTime(content.valid_from)} />

@@ -16,7 +16,11 @@ from quarterhour.model.periods import Period
 from quarterhour.statements.receivables.matching import Match, OpenStatement, Payer, ProposedPayment, propose
 
 IBAN, OTHER_IBAN = "GB82WEST12345698765432", "DE89370400440532013000"
-PAYERS = [Payer("42", "Café Müller & Co. KG", "GB82 WEST 1234 5698 7654 32"), Payer("43", "Northern Tours", OTHER_IBAN)]
+KLEIN = Account("klein", "EUR")
+PAYERS = [
+    Payer("42", ("Café Müller & Co. KG",), ("GB82 WEST 1234 5698 7654 32",)),
+    Payer("43", ("Northern Tours",), (OTHER_IBAN,)),
+]
 
 
 def statement(number: str, amount: str, agency: str = "42", currency: str = "EUR", month: int = 10) -> OpenStatement:
@@ -151,7 +155,7 @@ def test_equal_amounts_of_a_payer_are_ambiguous() -> None:
 
 
 def test_a_name_of_two_agencies_is_ambiguous() -> None:
-    twins = [Payer("42", "Twin Ltd"), Payer("43", "TWIN LTD.")]
+    twins = [Payer("42", ("Twin Ltd",)), Payer("43", ("TWIN LTD.",))]
     (one,) = propose([line("121.00", name="Twin Ltd")], OPEN, twins)
     assert (one.match, one.certain, one.parts) == (Match.AMBIGUOUS, False, ())
 
@@ -164,7 +168,7 @@ def test_an_amount_alone_is_never_certain() -> None:
 
 def test_a_payout_is_certain_by_its_number_alone() -> None:
     named, from_iban, amount = (
-        propose([one], OPEN, [Payer("44", iban=IBAN)])[0]
+        propose([one], OPEN, [Payer("44", ibans=(IBAN,))])[0]
         for one in (line("-87.90", "C-000001"), line("-87.90", iban=IBAN), line("-87.90"))
     )
     assert (named.certain, parts(named)) == (True, [("44", "C-000001", "-87.90")])
@@ -251,3 +255,48 @@ def test_a_statement_that_a_part_of_the_line_has_paid_is_no_contradiction() -> N
     assert (one.match, one.certain, parts(one)) == (Match.NUMBER, True, [("42", "S-000002", "60.50")])
     (one,) = propose([rest], OPEN, PAYERS)
     assert (one.match, one.parts) == (Match.CONTRADICTION, ())
+
+
+SEVERAL = [
+    OpenStatement(KLEIN, "S-000005", Period(2026, 8), Decimal("231.73"), Decimal("231.73")),
+    OpenStatement(KLEIN, "S-000018", Period(2026, 9), Decimal("301.57"), Decimal("533.30")),
+    OpenStatement(KLEIN, "S-000031", Period(2026, 10), Decimal("348.53"), Decimal("881.83")),
+    OpenStatement(KLEIN, "S-000044", Period(2026, 11), Decimal("10.00"), Decimal("911.83")),
+]
+"""The last one asks for 20.00 more than is open: so much was paid since."""
+
+
+@pytest.mark.parametrize(
+    ("amount", "number", "paid", "reason"),
+    [
+        ("881.83", "S-000031", ["231.73", "301.57", "348.53"], "pays all that is open up to it"),
+        ("533.30", "S-000018", ["231.73", "301.57"], "pays all that is open up to it"),
+        ("891.83", "S-000031", ["231.73", "301.57", "348.53", "10.00"], "pays all that is open of the agency"),
+        ("911.83", "S-000044", ["231.73", "301.57", "348.53", "10.00", "20.00"], "is the sum that this asks for"),
+    ],
+)
+def test_the_sum_that_a_statement_asks_for_is_certain_with_its_number_whatever_it_clears(
+    amount: str, number: str, paid: list[str], reason: str
+) -> None:
+    (one,) = propose([line(amount, f"Rechnung {number}")], SEVERAL, [])
+    assert (one.match, one.certain, one.reason) == (Match.BALANCE, True, f"it names {number} and {reason}")
+    assert [str(part.amount) for part in one.parts] == paid
+    (other,) = propose([line("882.83", "Rechnung S-000031")], SEVERAL, [])
+    assert (other.match, other.certain) == (Match.EXCESS, False)
+
+
+@pytest.mark.parametrize("written", ["ZUERCHER HANDEL AG", "Zurcher Handel AG", "z\u00fcrcher handel ag"])
+def test_a_name_as_banks_print_it_is_that_of_the_agency(written: str) -> None:
+    owed = [OpenStatement(KLEIN, "S-000001", Period(2026, 9), Decimal("759.46"))]
+    (one,) = propose([line("759.46", name=written)], owed, [Payer("klein", ("Z\u00fcrcher Handel AG",))])
+    assert (one.match, one.certain) == (Match.PAYER, True)
+    (other,) = propose([line("759.46", name=written)], owed, [Payer("klein", ("Zuricher Handel AG",))])
+    assert not other.certain
+
+
+def test_a_payer_is_known_by_every_registered_name_and_iban() -> None:
+    owed = [OpenStatement(KLEIN, "S-000001", Period(2026, 9), Decimal("354.69"))]
+    payers = [Payer("klein", ("Anna Klein (Kleinunternehmerin)", "Anna Klein"), (IBAN, OTHER_IBAN))]
+    for paid in (line("354.69", name="ANNA KLEIN"), line("354.69", iban=OTHER_IBAN)):
+        (one,) = propose([paid], owed, payers)
+        assert one.certain

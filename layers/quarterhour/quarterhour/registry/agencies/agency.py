@@ -37,9 +37,13 @@ LANGUAGES: Final = ("en", "de", "fr", "es", "nl")
 DEFAULT_LANGUAGE: Final = "en"
 FIELDS: Final = (
     *("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "language"),
-    *("collects", "iban", "payout_hold", "valid_from"),
+    *("collects", "iban", "payout_hold", "payer_names", "payer_ibans", "valid_from"),
 )
 _IN_ONE_FORM: Final = ("legal_name", "address", "group", "contact", "iban", "payout_hold")
+LISTS: Final = ("payer_names", "payer_ibans")
+"""The fields that are lists of texts."""
+MAX_PAYERS: Final = 20
+"""The most names, and the most IBANs, of payers of an agency."""
 RATE_FIELDS: Final = ("scheme", "percent")
 TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category", "by_charge")
 MAX_RATES: Final = 50
@@ -102,7 +106,7 @@ class TaxProfile(NamedTuple):
 class Agency(NamedTuple):
     """A registered agency's data from an instant on; what was not registered is ``None``.
 
-    ``payout_hold``: why nothing is paid out to it.
+    ``payout_hold``: why nothing is paid out to it. ``payer_names``, ``payer_ibans``: of whoever else pays for it.
     """
 
     valid_from: datetime
@@ -118,6 +122,8 @@ class Agency(NamedTuple):
     collects: str = BY_AGENCY
     iban: str | None = None
     payout_hold: str | None = None
+    payer_names: tuple[str, ...] = ()
+    payer_ibans: tuple[str, ...] = ()
 
 
 def collector_of(agency: Agency | None) -> str:
@@ -147,12 +153,18 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
     collects = outer.value("collects", f"one of {', '.join(COLLECTORS)}", _collects, optional=True)
     iban = outer.value("iban", IBAN, iban_of, optional=True)
     hold = outer.value("payout_hold", f"why nothing is paid out: {fields.TEXT}", fields.text, optional=True)
+    payers = (
+        _payers(outer, "payer_names", fields.TEXT, fields.text),
+        _payers(outer, "payer_ibans", IBAN, iban_of),
+    )
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if outer.problems:
         return fields.bounded(outer.problems, "an agency as described")
     since = valid_from or ALWAYS[0]
     names = (legal_name, address_, country, profile, currency, group, contact)
-    return Agency(since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY, iban, hold)
+    return Agency(
+        since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY, iban, hold, *payers
+    )
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
@@ -165,6 +177,7 @@ def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
 def in_one_form(content: Mapping[str, Any], agency: Agency) -> dict[str, Any]:
     """Return the content of an agency's document with its texts and identifiers in their stored forms."""
     forms: dict[str, Any] = {name: getattr(agency, name) for name in _IN_ONE_FORM}
+    forms |= {name: list(getattr(agency, name)) for name in LISTS}
     if agency.tax is not None:
         own: dict[str, Any] = {"vat_id": agency.tax.vat_id}
         for name in ("by_category", "by_charge"):
@@ -248,6 +261,18 @@ def iban_of(value: object) -> str | None:
 def vat_id_of(value: object, country: str | None) -> str | None:
     """Return the canonical form of a party's VAT id; raise ``ValueError`` with what is wrong."""
     return read_vat_id(value, country) if isinstance(value, str) else None
+
+
+def _payers(outer: Fields, field: str, expected: str, read: Callable[[object], str | None]) -> tuple[str, ...]:
+    """Return the names or IBANs of a field, each once; a problem is added for those that are none."""
+    sent = outer.value(field, f"a list of at most {MAX_PAYERS}: {expected}", _short_list, optional=True) or []
+    within = outer.within(field, {str(number): one for number, one in enumerate(sent)})
+    found = (within.value(str(number), expected, read) for number in range(len(sent)))
+    return tuple(dict.fromkeys(one for one in found if one))
+
+
+def _short_list(value: object) -> list[Any] | None:
+    return value if isinstance(value, list) and len(value) <= MAX_PAYERS else None
 
 
 def _object(value: object) -> Mapping[str, Any] | None:

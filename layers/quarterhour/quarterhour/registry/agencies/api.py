@@ -17,7 +17,7 @@ from quarterhour.model.api import (
     Text,
     constrained,
 )
-from quarterhour.registry.agencies.agency import MAX_ADDRESS, MAX_RATES
+from quarterhour.registry.agencies.agency import MAX_ADDRESS, MAX_PAYERS, MAX_RATES
 
 
 class AgencyVersion(TypedDict):
@@ -105,6 +105,10 @@ class AgencyData(TypedDict):
     """The account to which the marketplace pays out what it owes, with correct check digits."""
     payout_hold: NotRequired[Text | None]
     """Why nothing is paid out to it; without it, payouts are made."""
+    payer_names: NotRequired[Annotated[list[Text], constrained(maxItems=MAX_PAYERS)] | None]
+    """Names by which a bank's lines tell it, beside `legal_name`."""
+    payer_ibans: NotRequired[Annotated[list[Text], constrained(maxItems=MAX_PAYERS)] | None]
+    """IBANs from which it is paid for, beside `iban`."""
     valid_from: NotRequired[SentInstant | None]
     """When the version begins, for a change of tax at [local midnight](operations.md#registering-agencies)."""
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from quarterhour.model import exact_json, fields, money, texts
 from quarterhour.model.errors import FieldProblem, in_words
-from quarterhour.registry.agencies.agency import FIELDS, Agency, in_one_form, read_agency
+from quarterhour.registry.agencies.agency import FIELDS, LISTS, Agency, in_one_form, read_agency
 from quarterhour.registry.documents.keys import AGENCY_NAME, is_agency
 
 _TAX_COLUMNS: Final = {"tax_scheme": "scheme", "tax_percent": "percent", "vat_id": "vat_id"}
@@ -109,7 +109,8 @@ def _csv(lines: Iterable[str], known: Collection[str]) -> Iterator[tuple[int, An
         if None in cells or None in cells.values():
             yield number, BadLine(number, f"has another number of cells than the first line, which has {len(columns)}")
             continue
-        given = {column: texts.one_form(text) for column, text in cells.items() if text}
+        given: dict[str, Any] = {column: texts.one_form(text) for column, text in cells.items() if text}
+        given |= {name: [one.strip() for one in given[name].split(";")] for name in LISTS if name in given}
         tax = {field: given.pop(column) for column, field in _TAX_COLUMNS.items() if column in given}
         yield number, {**given, **({"tax": tax} if tax else {})}
 

@@ -102,7 +102,7 @@ class BankFiles:
 
     def _open_statements(self, remaining_seconds: Callable[[], float]) -> list[OpenStatement]:
         return [
-            OpenStatement(account, one.document.number, one.document.period, one.open)
+            OpenStatement(account, one.document.number, one.document.period, one.open, one.document.closing)
             for account, allocation in self.receivables.all_open(remaining_seconds)
             for one in allocation.receivables
             if one.open
@@ -115,7 +115,9 @@ class BankFiles:
         for values in self.entities.get_many([latest_key(agency_document(one)) for one in agencies]):
             agency = read_agency(exact_json.parse(values["content"]))
             if isinstance(agency, Agency):
-                found.append(Payer(names[values["pk"]], agency.legal_name, agency.iban))
+                own = filter(None, (agency.legal_name, *agency.payer_names))
+                ibans = filter(None, (agency.iban, *agency.payer_ibans))
+                found.append(Payer(names[values["pk"]], tuple(own), tuple(ibans)))
         return found
 
     def _recorded(self, ids: Sequence[str]) -> Mapping[str, Sequence[Facts]]:

@@ -1,8 +1,9 @@
 """Matches lines of a bank's file to open statements, pure. A match is certain or left to a person, and never guessed.
 
-Certain is a line that names its statements by number and pays no more than is open of one, or exactly what is open of
-several. So is money from the IBAN or of the name of one agency, if it is exactly what is open of one of its
-statements, or of all. All else is proposed for review, or matches nothing: so is a name in other letters or words.
+Certain is a line that names its statements by number and pays no more than is open of one, exactly what is open of
+several, or the sum that one asks for. So is money from the IBAN or of the name of one agency, if it is exactly what is
+open of one of its statements, or of all. All else is proposed for review, or matches nothing: so is a name in other
+words.
 
 Of no statement, more is proposed than is open: certain lines come first, then those in review, by their order.
 """
@@ -20,7 +21,7 @@ from quarterhour.file_formats.bank.line import NOT_BOOKED, REPEATED, BankLine
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.statements.receivables.payer_names import exact_name, loose_name
+from quarterhour.statements.receivables.payer_names import exact_names, loose_name
 
 _MOST_CANDIDATES: Final = 10
 """The most statements that a reason names."""
@@ -37,6 +38,8 @@ class Match(StrEnum):
     """The statement that it names."""
     NUMBERS = "numbers"
     """Several statements that it names."""
+    BALANCE = "balance"
+    """The sum that the statement asks for, which it names: older statements are paid by it, too."""
     PART = "part"
     """A part of what is open of the statement that it names, or of its agency."""
     PAYER = "payer"
@@ -97,20 +100,24 @@ _EXCLUDED: Final = MappingProxyType(
 
 
 class OpenStatement(NamedTuple):
-    """What is open of a statement or a credit note; negative if the marketplace owes it."""
+    """What is open of a statement or a credit note; negative if the marketplace owes it.
+
+    ``closing``: the balance that the document asks for; ``None`` if it is not known.
+    """
 
     account: Account
     number: str
     period: Period
     open: Decimal
+    closing: Decimal | None = None
 
 
 class Payer(NamedTuple):
-    """By what the bank's lines tell an agency: its legal name and its IBAN, as far as they are registered."""
+    """By what the bank's lines tell an agency: its names and IBANs, as far as they are registered."""
 
     agency: str
-    name: str | None = None
-    iban: str | None = None
+    names: tuple[str, ...] = ()
+    ibans: tuple[str, ...] = ()
 
 
 class PaidPart(NamedTuple):
@@ -221,14 +228,13 @@ class _Matching:
             result.by_account.setdefault(one.account, []).append(one)
             result.by_open.setdefault((one.account.currency, one.open.normalize()), []).append(one)
         for payer in payers:
-            for names, key in (
-                (result.by_iban, _letters(payer.iban or "")),
-                (result.by_name, exact_name(payer.name or "")),
-            ):
-                if key:
-                    names.setdefault(key, set()).add(payer.agency)
-            if payer.name and (words := loose_name(payer.name)):
-                result.by_loose_name.setdefault(words, {})[payer.agency] = payer.name
+            for iban in payer.ibans:
+                result.by_iban.setdefault(_letters(iban), set()).add(payer.agency)
+            for name in payer.names:
+                for form in exact_names(name):
+                    result.by_name.setdefault(form, set()).add(payer.agency)
+                if words := loose_name(name):
+                    result.by_loose_name.setdefault(words, {})[payer.agency] = name
         return result
 
     def taken(self, proposal: ProposedPayment) -> ProposedPayment:
@@ -276,12 +282,34 @@ class _Matching:
         if line.amount == total:
             match = Match.NUMBER if len(found) == 1 else Match.NUMBERS
             return ProposedPayment(match, f"it names {_listed(numbers)} and pays all of it", certain=True, parts=parts)
+        if len(found) == 1 and (whole := self._of_balance(line, found[0])):
+            return whole
         if not rest.is_zero():
             reason = f"it names {_listed(numbers)} and is {_figure(rest, line)} more than is open of it"
             return ProposedPayment(Match.EXCESS, reason, parts=(*parts, PaidPart(next(iter(agencies)), None, rest)))
         lacking = _figure(money.add(total, money.negated(line.amount)), line)
         reason = f"it names {_listed(numbers)} and leaves {lacking} open"
         return ProposedPayment(Match.PART, reason, certain=len(found) == 1, parts=parts)
+
+    def _of_balance(self, line: BankLine, named: OpenStatement) -> ProposedPayment | None:
+        """Return what a line pays that is the sum that the named statement asks for, or all that is open by then.
+
+        That sum has in it what was open before, so older statements are paid first.
+        """
+        owed = self._open(named.account, line)
+        by_then = [one for one in owed if (one.period, one.number) <= (named.period, named.number)]
+        if line.amount == money.total(self.left[one.number] for one in by_then):
+            what = "pays all that is open up to it"
+        elif line.amount == money.total(self.left[one.number] for one in owed):
+            what = "pays all that is open of the agency"
+        elif line.amount == named.closing:
+            what = "is the sum that this asks for"
+        else:
+            return None
+        parts, rest = self._split(line.amount, owed)
+        more = () if rest.is_zero() else (PaidPart(named.account.agency, None, rest),)
+        reason = f"it names {named.number} and {what}"
+        return ProposedPayment(Match.BALANCE, reason, certain=True, parts=(*parts, *more))
 
     def _by_payer(self, line: BankLine) -> ProposedPayment:
         agencies, by = self._agencies(line)
@@ -340,7 +368,8 @@ class _Matching:
         """Return the agencies that the other party's IBAN, or else its name, tells, and which of both it was."""
         if found := self.by_iban.get(_letters(line.iban)):
             return found, "the IBAN"
-        return self.by_name.get(exact_name(line.name), set()), "the name"
+        found = {agency for form in exact_names(line.name) for agency in self.by_name.get(form, ())}
+        return found, "the name"
 
     def _open(self, account: Account, line: BankLine) -> list[OpenStatement]:
         """Return what is open of an account in the direction of a line, the oldest first."""

@@ -35,9 +35,22 @@ _LEGAL_FORMS: Final = frozenset(f"{_COMPANIES} {_MORE_COMPANIES} {_JOINING}".spl
 """Words that say what kind of company it is, or join two names; folded as names are."""
 
 
-def exact_name(text: str) -> str:
-    """Return what two writings of a name share that differ in case, marks on letters, blanks and signs alone."""
-    return "".join(one for one in unicodedata.normalize("NFKD", text.lower()) if one.isalnum())
+_AS_BANKS_PRINT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+"""What banks print that have the letters of ASCII alone. ``ß``, ``æ`` and the like have one form in it."""
+
+
+def exact_names(text: str) -> frozenset[str]:
+    """Return the forms of a name, of which two writings share one that differ in what banks print alone.
+
+    That is in case, blanks and signs, and in marks on letters: they are left out, or ``ü`` is printed as ``ue``.
+    """
+    lower = unicodedata.normalize("NFC", text.lower())
+    return frozenset(filter(None, (_plain(lower), _plain(lower.translate(_AS_BANKS_PRINT)))))
+
+
+def _plain(text: str) -> str:
+    folded = "".join(_LETTERS.get(one, one) for one in text)
+    return "".join(one for one in unicodedata.normalize("NFKD", folded) if one.isalnum())
 
 
 def loose_name(text: str) -> tuple[str, ...]:

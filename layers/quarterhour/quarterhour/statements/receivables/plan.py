@@ -59,7 +59,7 @@ class BilledDocument(NamedTuple):
     """A statement or a credit note.
 
     ``amount``: what it adds to the balance, which is what it brings forward, and its commission and tax, less its
-    proceeds. ``cancels``: the number of the document that it reverses.
+    proceeds. ``cancels``: the number of the document that it reverses. ``closing``: the sum that it asks for.
     """
 
     period: Period
@@ -70,13 +70,15 @@ class BilledDocument(NamedTuple):
     due_on: date | None = None
     cancels: str | None = None
     proceeds: Decimal = money.ZERO
+    closing: Decimal | None = None
 
     @classmethod
     def of(cls, document: Document) -> Self:
         """Return what is allocated to a document of a release."""
         dates = document.issued_on, document.due_on
         cancels, proceeds = document.cancels or None, document.figures["proceeds"]
-        return cls(document.period, document.number, document.kind, document.amount, *dates, cancels, proceeds)
+        name = document.period, document.number, document.kind
+        return cls(*name, document.amount, *dates, cancels, proceeds, document.closing)
 
 
 class NamedPayment(NamedTuple):
