@@ -28,6 +28,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "reconcile": "reconciliation.command",
     "csv": "csv.command",
     "send": "loading.event_send",
+    "deliver": "loading.webhook",
     "import": "loading.event_import",
     "check": "operations.check.command",
     "rebuild": "operations.rebuild",

@@ -1,6 +1,7 @@
 """Records what comes by the queue, the bus and the inbox, by the same recorder as POST /events.
 
-Invoked with `{}` by an operator, it records the parked events again, once the cause is fixed.
+A message of the inbox's queue may also ask for the parked deliveries of a connection to be applied again. Invoked with
+`{}` by an operator, it records the parked events again, once the cause is fixed.
 """
 
 from typing import Any
@@ -11,6 +12,10 @@ from quarterhour.aws.parking import Parking
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import logger, observed
 from quarterhour.customers.tokens import CustomerTokens
+from quarterhour.intake.connections.applying import ParkedDeliveries
+from quarterhour.intake.connections.mapping import DeliveryRecorder
+from quarterhour.intake.connections.service import ApplyQueue
+from quarterhour.intake.connections.store import ConnectionStore
 from quarterhour.intake.inbox import InboxIntake
 from quarterhour.intake.messages import BY
 from quarterhour.intake.service import QueueIntake
@@ -26,6 +31,8 @@ recorder = recorder_of(resources, archived, "INTAKE_TIMEOUT_SECONDS", tokens)
 queue = QueueIntake(recorder, Parking.of(resources, BY))
 inbox_queue = env.text("INBOX_QUEUE_URL")
 inbox = InboxIntake(recorder, InboxStore(resources.s3, env.text("INBOX_BUCKET")), sqs, inbox_queue)
+connections = ConnectionStore(resources.dynamodb, resources.entities)
+parked = ParkedDeliveries(connections, DeliveryRecorder(recorder), ApplyQueue(sqs, inbox_queue))
 
 RESERVE_SECONDS = 8
 """Time that is kept to park what is refused, to write a result, and for the response."""
@@ -46,8 +53,11 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     failed = []
     for record in records:
         try:
-            inbox.take(record["body"], context.aws_request_id, seconds)
+            if not parked.take(record["body"], context.aws_request_id, seconds):
+                inbox.take(record["body"], context.aws_request_id, seconds)
         except UnavailableError as error:
-            logger.warning("part of a file not recorded", message_id=record["messageId"], error=str(error))
+            logger.warning(
+                "part of a file, or parked deliveries, not recorded", message_id=record["messageId"], error=str(error)
+            )
             failed.append({"itemIdentifier": record["messageId"]})
     return {"batchItemFailures": failed}

@@ -9,9 +9,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
 from quarterhour.aws.resources import Resources
+from quarterhour.aws.secrets import SecretStore
 from quarterhour.aws.telemetry import logger, observed
 from quarterhour.notifications.bus import Bus
-from quarterhour.notifications.secrets import SecretStore
 from quarterhour.notifications.service import Dispatcher, NotificationLog
 from quarterhour.notifications.sources import of_message
 from quarterhour.notifications.store import NotificationStore
@@ -24,7 +24,7 @@ log = NotificationLog(store)
 bus = env.optional("NOTIFICATION_BUS", "the name of a bus", str)
 dispatcher = Dispatcher(
     store,
-    SecretStore(clients.ssm(), env.text("SECRETS_PATH")),
+    SecretStore(resources.ssm, env.text("SECRETS_PATH")),
     # Only the emulator sets this: on AWS, no address of the function's own machine is allowed.
     WebhookSender(trusted(), local=bool(env.variables.get("QUARTERHOUR_LOCAL_RECEIVERS"))),
     Bus(clients.events(), bus) if bus else None,

@@ -82,6 +82,13 @@ def _notifications() -> None:
     notifications.read(routes, resources)
 
 
+@routes.room("connections")
+def _connections() -> None:
+    from quarterhour.intake.connections import routes as connections
+
+    connections.read(routes, resources)
+
+
 @routes.room("orders", "customers")
 def _orders() -> None:
     from quarterhour.orders import routes as orders

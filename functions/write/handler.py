@@ -17,7 +17,8 @@ from quarterhour.web.routing import Routes
 resources = Resources.of_process()
 # What the rooms read is checked now: a function with a wrong setting must not start.
 resources.env.check(
-    "ENTITY_TABLE", "IDENTITY_TABLE", "LEDGER_TABLE", "SCHEDULE_NAME", "STATEMENTS_ARN", "NOTIFICATIONS", "SECRETS_PATH"
+    *("ENTITY_TABLE", "IDENTITY_TABLE", "LEDGER_TABLE", "SCHEDULE_NAME", "STATEMENTS_ARN", "NOTIFICATIONS"),
+    *("SECRETS_PATH", "CONNECTION_SECRETS_PATH"),
 )
 resources.env.parsed("REPORT_RATE", EXPECTED, checked)
 routes = Routes(resources.env, CustomerNames.of(resources).revealed)
@@ -63,6 +64,13 @@ def _notifications() -> None:
     from quarterhour.notifications import routes as notifications
 
     notifications.write(routes, resources)
+
+
+@routes.room("connections")
+def _connections() -> None:
+    from quarterhour.intake.connections import routes as connections
+
+    connections.write(routes, resources)
 
 
 @routes.room("threads")

@@ -461,14 +461,16 @@ def open_stack(  # noqa: PLR0913 - all but two are options
     machine, too, which no deployment on AWS allows. ``settings``: the content of the document, if there is one.
     """
     with open_engine(choice, s3_url, executes=executes) as engine:
+        template = Template.load(TEMPLATE, parameters)
         variables = {
+            "CONNECTIONS_URL": s3_url if template.holds("TakesIn") else "",
             "AWS_ENDPOINT_URL_DYNAMODB": engine.dynamodb_url,
             "AWS_ENDPOINT_URL_S3": s3_url,
             "QUARTERHOUR_WORKERS": "1" if engine.embedded else "",
             "QUARTERHOUR_LOCAL_RECEIVERS": "on" if local_receivers else "",
         }
         stack = Stack(
-            Template.load(TEMPLATE, parameters),
+            template,
             engine,
             plain=plain,
             expires=not virtual,

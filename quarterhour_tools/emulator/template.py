@@ -164,10 +164,11 @@ class Template:
     def functions(self, attributes: Attributes) -> dict[str, Function]:
         """Return the functions by name; a function's name is that of its code's folder.
 
-        One whose routes need no token, the console's, is there without sign-in, too: on one machine it needs none.
+        The console's, whose routes of the people's API need no token, is there without sign-in, too: on one machine it
+        needs none.
         """
         kind, names = "AWS::Serverless::Function", self.function_names()
-        deployed, opened = self.deployed(kind), set(self.open_routes().values())
+        deployed, opened = self.deployed(kind), set(self._routes("NONE", self._is_of_people).values())
         present = {logical: one for logical, one in self.resources(kind).items() if names[logical] in opened} | deployed
         return {names[logical]: self._function(one, attributes) for logical, one in present.items()}
 
@@ -183,18 +184,22 @@ class Template:
 
     def people_routes(self) -> dict[Route, str]:
         """Return the routes of the people's API that need a token, each with the name of its function."""
-        return self._people_routes("JWT")
+        return self._routes("JWT", self._is_of_people)
 
     def open_routes(self) -> dict[Route, str]:
-        """Return the routes of the people's API that need no token, each with the name of its function."""
-        return self._people_routes("NONE")
+        """Return the routes that need neither token nor signature of AWS, each with the name of its function."""
+        return self._routes("NONE", lambda _: True)
 
-    def _people_routes(self, authorization: str) -> dict[Route, str]:
+    @staticmethod
+    def _is_of_people(route: Properties) -> bool:
+        return bool(route["ApiId"] == {"Ref": "PeopleApi"})
+
+    def _routes(self, authorization: str, is_one: Callable[[Properties], bool]) -> dict[Route, str]:
         folders = self.function_names()
         integrations = self.resources("AWS::ApiGatewayV2::Integration")
         routes = {}
         for route in self.resources("AWS::ApiGatewayV2::Route").values():
-            if route["AuthorizationType"] != authorization:
+            if route["AuthorizationType"] != authorization or not is_one(route):
                 continue
             method, _, path = route["RouteKey"].partition(" ")
             target = SUBSTITUTED.findall(route["Target"]["Fn::Sub"])[0]

@@ -45,6 +45,11 @@ PATH: Final[Mapping[str, Parameter]] = {
     "agency": Parameter("The agency.", Name, "42"),
     "currency": Parameter("The currency.", Currency, "GBP"),
     "customer": Parameter("The customer.", Name, "ann"),
+    "delivery": Parameter(
+        "The id of the parked delivery.",
+        Annotated[str, constrained(pattern="^[1-9A-HJ-NP-Za-km-z]{22}$")],
+        "6tU1tmgrB7QHHMrXoxQ916",
+    ),
     "document": Parameter(
         "The document's name: `rate-card:<agency>`, `rate-card:group/<group>` or `rate-card:default` is a rate card, "
         "`agency:<agency>` an agency's registration, `owner` the marketplace's owner, "
@@ -58,7 +63,8 @@ PATH: Final[Mapping[str, Parameter]] = {
     ),
     "layer": Parameter("The layer of snapshots, one with windows.", Layer, "5m"),
     "name": Parameter(
-        "The subscription's name: lower-case letters, digits and hyphens; `bus` is the EventBridge bus.",
+        "The name of the subscription or the connection: lower-case letters, digits and hyphens. The subscription "
+        "`bus` is the EventBridge bus.",
         Annotated[str, constrained(maxLength=50, pattern="^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$")],
         "erp",
     ),

@@ -7,6 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.secrets import SecretRef
 from quarterhour.model.clock import iso_millis
 from quarterhour.notifications.keys import before, deliveries, place_of
 from quarterhour.notifications.notification import Notification, NotificationKind
@@ -17,7 +18,6 @@ from quarterhour.notifications.subscription import (
     DeliveryOutcome,
     DeliveryProgress,
     DeliveryRecord,
-    SecretRef,
     Subscription,
     SubscriptionStatus,
 )

@@ -14,6 +14,7 @@ from schemathesis.core.transport import Response
 from schemathesis.specs.openapi import checks
 
 from quarterhour.aws.items import to_item
+from quarterhour.file_formats.webhooks.delivery import Provider
 from quarterhour.model.identifiers import Account
 from quarterhour.notifications.subscription import Attempt, DeliveryOutcome
 from quarterhour.notifications.webhook import WebhookSender
@@ -22,6 +23,7 @@ from quarterhour.statements.releases.keys import release_key
 from quarterhour.statements.releases.plan import ReleasePlan
 from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, closed, parameters, session
 from tests.handlers.desk import place, send
+from tests.support.connections import delivered
 from tests.support.drafts import keep_draft
 from tests.support.events import refund, sale
 from tests.support.requests import LINES, post
@@ -53,6 +55,8 @@ OTHER_NAMES: Final = {
     "PUT /statements/{agency}/{currency}/{period}/status": {"period": "2026-09"},
     "PUT /held/{source}/{event}": {"event": "released"},
     "DELETE /subscriptions/{name}": {"name": "other"},
+    "DELETE /connections/{name}": {"name": "other"},
+    "DELETE /connections/{name}/parked/{delivery}": {"delivery": "2hR7cVQ9mC1xZ4dKpTn8Yb"},
 }
 """Other names in the path than those of the example: an accepted statement can no longer be disputed."""
 Case = schemathesis.Case[Any]
@@ -95,7 +99,8 @@ def answered(client: Session, case: Case) -> Response:
 @contextmanager
 def described_system() -> Iterator[World]:
     """A system to which every write has been sent, as the document gives it for an example, and some more events."""
-    with pytest.MonkeyPatch.context() as patch, opened({"base_currency": "EUR", "Notifications": "webhooks"}) as world:
+    options = {"base_currency": "EUR", "Notifications": "webhooks", "Intake": "queue"}
+    with pytest.MonkeyPatch.context() as patch, opened(options) as world:
         patch.setattr(WebhookSender, "send", lambda *_: Attempt(DeliveryOutcome.DELIVERED, 204))
         for period in ("2026-10", "2026-09"):
             keep_sealed(world, plan_of(period, bound="202610230130"), document(closing="10.00"))
@@ -109,6 +114,10 @@ def described_system() -> Iterator[World]:
         assert post(world, refund("released", "-1.00", of="not sent yet")).status == 202
         for route in WRITES:
             assert answered(session(world.stack), example(route)).status_code in {200, 201, 202}
+        sent = OPERATIONS["PUT /connections/{name}"]["requestBody"]["content"]["application/json"]["examples"]
+        secret = sent["example"]["value"]["secret"]
+        unreadable = delivered(b"no JSON", "erp", Provider.SHOPIFY, secret, x_shopify_topic="orders/paid")
+        assert world.stack.request(unreadable).json()["delivery"] == "parked"
         assert place(world, "1002").status == 201
         charged = [
             sale(order_id="1001", customer="ann"),

@@ -116,6 +116,8 @@ subject = "{agency}"
 amount = "{price}"
 currency = "EUR"
 """
+PARKED: Final = "6tU1tmgrB7QHHMrXoxQ916"
+"""The id of a delivery."""
 GOOD: dict[str, Good] = {
     "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, statuses=(202,)),
     "POST /csv/events": Good(
@@ -123,6 +125,18 @@ GOOD: dict[str, Good] = {
         anything=("settings", "last"),
     ),
     "POST /statement-runs": Good(),
+    "PUT /connections/{name}": Good(
+        {"name": "shop"},
+        body={"provider": "shopify", "secret": "shpss_0123456789abcdef", "agency": "42"},
+        statuses=(409,),
+    ),
+    "GET /connections": Good(),
+    "GET /connections/{name}": Good({"name": "shop"}, statuses=(404,)),
+    "DELETE /connections/{name}": Good({"name": "shop"}),
+    "GET /connections/{name}/parked": Good({"name": "shop"}),
+    "GET /connections/{name}/parked/{delivery}": Good({"name": "shop", "delivery": PARKED}, statuses=(404,)),
+    "POST /connections/{name}/parked": Good({"name": "shop"}, statuses=(409,)),
+    "DELETE /connections/{name}/parked/{delivery}": Good({"name": "shop", "delivery": PARKED}),
     "PUT /subscriptions/{name}": Good(
         {"name": "erp"}, body={"address": "https://hooks.marketplace.com/hook"}, statuses=(409,)
     ),

@@ -9,11 +9,11 @@ import standardwebhooks.webhooks
 
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.secrets import SecretStore
 from quarterhour.aws.workers import Workers
 from quarterhour.model import clock
 from quarterhour.notifications.notification import Notification, NotificationKind
 from quarterhour.notifications.requests import SubscriptionRequest
-from quarterhour.notifications.secrets import SecretStore
 from quarterhour.notifications.service import Dispatcher, NotificationLog
 from quarterhour.notifications.store import NotificationStore
 from quarterhour.notifications.subscription import DeliveryOutcome, DeliveryProgress, SubscriptionStatus

@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 from jsonschema import Draft202012Validator
 
+from quarterhour.file_formats.webhooks.delivery import Provider
 from quarterhour.notifications.subscription import Attempt, DeliveryOutcome
 from quarterhour.notifications.webhook import WebhookSender
 from quarterhour_tools.emulator.http_api import Request, Response
@@ -21,6 +22,7 @@ from tests.handlers.described import DOCUMENT, OPERATIONS, Json, closed
 from tests.handlers.desk import send
 from tests.handlers.test_approvals import record as recorded_by_a_person
 from tests.support.cases import cases
+from tests.support.connections import delivered
 from tests.support.events import Cloud, adjustment, payment, refund, rerating, sale
 from tests.support.repository import ROOT
 from tests.support.requests import post, verdicts
@@ -197,6 +199,21 @@ def subscribed() -> Iterator[Shown]:
         yield shown
 
 
+@contextmanager
+def connected() -> Iterator[Shown]:
+    """Open the system with a connection, one of whose deliveries is parked."""
+    with opened({"Intake": "queue"}) as world:
+        shown = Shown(world)
+        shown.send("PUT /connections/{name}")
+        world.pass_time(minutes=45, seconds=7.412)
+        (sent,) = (one for one in EXAMPLES if one.route == "PUT /connections/{name}")
+        secret = json.loads(sent.request.body)["secret"]
+        headers = {"x_shopify_topic": "orders/paid", "x_shopify_triggered_at": "2026-10-23T02:15:05Z"}
+        unreadable = delivered(b"no JSON", "shop", Provider.SHOPIFY, secret, **headers)
+        assert world.stack.request(unreadable).json()["delivery"] == "parked"
+        yield shown
+
+
 def _record(world: World, *events: Cloud) -> None:
     assert set(verdicts(post(world, list(events)))) == {"recorded"}
 
@@ -205,6 +222,8 @@ def system(target: str) -> Any:
     """Return what opens the system of an example."""
     if target.startswith("/subscriptions"):
         return subscribed
+    if target.startswith("/connections"):
+        return connected
     return sealed if OF_STATEMENTS.match(target) else charged if OF_RATE_CARDS.match(target) else selling
 
 
@@ -235,7 +254,7 @@ def like(expected: Any, response: Any) -> bool:
     ("shown", "example"),
     [
         pytest.param(opens, one, id=f"{one.method} {one.target}")
-        for opens in (selling, charged, sealed, subscribed)
+        for opens in (selling, charged, sealed, subscribed, connected)
         for one in EXAMPLES
         if system(one.target) is opens
     ],

@@ -3,6 +3,7 @@
 import io
 import json
 import socket
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from shutil import copyfileobj
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.items import from_item, to_item
+from quarterhour.file_formats.webhooks.delivery import Provider
 from quarterhour.intake import chunks, inbox
+from quarterhour.intake.connections.signatures import signed_headers
 from quarterhour.ledger.keys import SHARDS_KEY
 from quarterhour.ledger.postings.segments import archived_item, count_of, key_of_item
 from quarterhour.model.clock import iso_millis
@@ -41,6 +44,7 @@ def live_through(world: World) -> None:
     live_with_orders(world)
     live_with_subscriptions(world)
     live_with_intake(world)
+    live_with_connections(world)
     live_with_parts(world)
     live_with_many_days(world)
     # Whatever has a current state by now, leaves its windows.
@@ -297,6 +301,84 @@ def live_with_intake(world: World) -> None:
     assert world.run("intake", again) == ALL_DONE
 
 
+def live_with_connections(world: World) -> None:
+    """Let a connection deliver and be changed, and a delivery be parked, read, applied again and discarded."""
+    assert world.sample("write-connection-parked")["statusCode"] == 202
+    assert [world.sample("write-connection")["statusCode"] for _ in range(2)] == [201, 200]
+    assert world.sample("connections-delivery")["statusCode"] == 200
+    sample = json.loads((ROOT / "events" / "connections-delivery.json").read_text("utf-8"))
+    assert world.run("connections", {**sample, "body": "no JSON"})["statusCode"] == 401
+    secret = json.loads(json.loads((ROOT / "events" / "write-connection.json").read_text("utf-8"))["body"])["secret"]
+    signature = signed_headers(Provider.SHOPIFY, secret, b"no JSON", "", world.clock.now())
+    headers = {name: one for name, one in sample["headers"].items() if name != "x-shopify-test"}
+    unreadable = {**sample, "body": "no JSON", "headers": {**headers, **signature}}
+    for _ in range(2):
+        assert json.loads(world.run("connections", unreadable)["body"])["delivery"] == "parked"
+    for name in ("connections", "connection", "connection-parked", "connection-delivery"):
+        assert world.sample(f"read-{name}")["statusCode"] == 200, name
+    assert world.sample("write-connection-parked")["statusCode"] == 202
+    message = {"eventSourceARN": "arn:aws:sqs:none:none:InboxQueue", "messageId": "1", "body": ""}
+    apply = {"Records": [{**message, "body": json.dumps({"apply": {"connection": "shop", "after": None}})}]}
+    assert world.run("intake", apply) == ALL_DONE, "it stays parked"
+    assert world.sample("write-connection-deletion")["statusCode"] == 409
+    live_with_repaired_connection(world, apply)
+    sample = json.loads((ROOT / "events" / "write-connection.json").read_text("utf-8"))
+    rotated = json.dumps({**json.loads(sample["body"]), "secret": "shpss_another_secret"})
+    for _ in range(2):
+        assert world.run("write", {**sample, "body": rotated})["statusCode"] == 200
+    again = json.dumps({**json.loads(sample["body"]), "secret": "shpss_a_third_secret"})
+    assert world.run("write", {**sample, "body": again})["statusCode"] == 200
+    assert world.sample("write-connection-discard")["statusCode"] == 200
+    assert world.sample("write-connection-deletion")["statusCode"] == 200
+
+
+def live_with_repaired_connection(world: World, apply: Properties) -> None:
+    """Let events of all kinds be delivered, and some be parked until their connection is repaired."""
+    assert connect_partner(world, {}) == 201
+    sold: Properties = {
+        "specversion": "1.0",
+        "id": "P-1",
+        "source": "partner",
+        "type": "sale.recorded",
+        "subject": "42",
+    }
+    sold = {**sold, "data": {"amount": "10.00", "currency": "GBP", "customer": "Paula"}}
+    data = {"amount": "-1.00", "currency": "GBP", "refers_to": "P-1"}
+    refund = {**sold, "id": "P-2", "type": "sale.refunded", "data": data}
+    for events in ([refund], [sold], [sold, refund]):
+        assert deliver_as_partner(world, events)["delivery"] == "taken"
+    (item,) = (one for one in segments(world) if [each["id"] for each in postings_in(one)] == ["P-1"])
+    world.remove("LedgerTable", {name: item[name] for name in ("quarter_hour", "position")})
+    assert deliver_as_partner(world, [sold])["delivery"] == "taken", "what was lost is written again"
+    assert deliver_as_partner(world, [{**sold, "id": "P-3", "source": "a" * 201}])["delivery"] == "parked"
+    assert connect_partner(world, {"source": "partner"}) == 200
+    of_partner = json.loads(json.dumps(apply).replace("shop", "partner"))
+    assert world.run("intake", of_partner) == ALL_DONE
+    assert not any(item["pk"]["S"] == "PARKED#partner" for item in world.items("EntityTable"))
+
+
+PARTNER = f"whsec_{b64encode(bytes(32)).decode()}"
+"""The secret of the connection of a partner."""
+
+
+def connect_partner(world: World, content: Properties) -> int:
+    """Create or change the connection of a partner who sends CloudEvents; return the status."""
+    put = (ROOT / "events" / "write-connection.json").read_text("utf-8").replace("ions/shop", "ions/partner")
+    body = json.dumps({"provider": "generic", "secret": PARTNER, **content})
+    status: int = world.run("write", {**json.loads(put), "body": body})["statusCode"]
+    return status
+
+
+def deliver_as_partner(world: World, events: list[Properties]) -> Properties:
+    """Deliver events by the connection of a partner; return the answer."""
+    sample = json.loads((ROOT / "events" / "connections-delivery.json").read_text("utf-8"))
+    body = json.dumps(events)
+    signed = signed_headers(Provider.GENERIC, PARTNER, body.encode(), "msg_1", world.clock.now())
+    sent = {**sample, "body": body, "pathParameters": {"name": "partner"}, "headers": signed}
+    answer: Properties = json.loads(world.run("connections", sent)["body"])
+    return answer
+
+
 TILL = """
 [[event]]
 id = "{order}"
@@ -498,6 +580,10 @@ def live_with_archive(world: World) -> None:
     world.run("billing", {"Records": due})
     for name in ("ingest-batch", "intake-messages", "write-message", "watch-tick"):
         world.sample(name)
+    sold = json.loads(json.loads((ROOT / "events" / "ingest-batch.json").read_text("utf-8"))["body"])
+    assert connect_partner(world, {}) == 200
+    world.pass_time(minutes=2)
+    deliver_as_partner(world, sold)
 
 
 def write(world: World, sample: str, name: str, content: Properties) -> None:

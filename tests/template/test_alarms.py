@@ -141,6 +141,7 @@ def normal(known: dict[str, Alarm]) -> Series:
         Own.EVENTS_UNAVAILABLE: every(MINUTE, 0),
         Own.COUNTER_DRIFT: every(60 * MINUTE, 0),
         Own.INBOX_FILES_FAILED: every(60 * MINUTE, 0),
+        Own.DELIVERIES_PARKED: every(60 * MINUTE, 0),
         Own.ARCHIVE_DELAY_DAYS: every(60 * MINUTE, 4),
         Own.SUBSCRIPTIONS_DISABLED: every(MINUTE, 0),
         Own.HELD_OVERDUE: every(SPAN, 0),
@@ -177,6 +178,7 @@ BREACHES: dict[str, list[tuple[float, float]]] = {
     Own.EVENTS_UNAVAILABLE: from_(600, 15, 1),
     Own.COUNTER_DRIFT: once(600, 1),
     Own.INBOX_FILES_FAILED: once(600, 1),
+    Own.DELIVERIES_PARKED: once(600, 1),
     Own.ARCHIVE_DELAY_DAYS: once(600, 32),
     Own.SUBSCRIPTIONS_DISABLED: once(600, 1),
     Own.REPORT_DELAY: [(600 * MINUTE, 2.0), (615 * MINUTE, 2.25)],
@@ -196,6 +198,7 @@ HICCUPS: dict[str, list[tuple[float, float]]] = {
     "EventsUnavailableAlarm": [*from_(300, 10, 1), *from_(600, 10, 1)],
     "StreamsBehindAlarm": from_(600, 10, 2_000_000),
     "IntakeErrorsAlarm": once(600, 7),
+    "ConnectionsErrorsAlarm": once(600, 7),
     "IntakeBehindAlarm": from_(600, 10, 2_000),
 }
 

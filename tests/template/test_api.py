@@ -65,17 +65,54 @@ def test_no_route_is_open_to_strangers(stack: Stack) -> None:
     assert schemes["AWS_IAM"]["x-amazon-apigateway-authtype"] == "awsSigv4"
 
 
+def of_api(stack: Stack, kind: str, api: str) -> dict[str, Properties]:
+    """Return the resources of a kind that belong to an API."""
+    found = stack.of(f"AWS::ApiGatewayV2::{kind}").items()
+    return {name: one for name, one in found if one["ApiId"] == {"Ref": api}}
+
+
+def test_there_are_an_api_of_machines_one_of_people_and_one_of_connections(stack: Stack) -> None:
+    assert sorted(stack.of("AWS::ApiGatewayV2::Api")) == ["ConnectionsApi", "HttpApi", "PeopleApi"]
+
+
+class TestTheApiOfConnections:
+    def test_has_one_open_route_and_is_there_only_with_the_intake(self, stack: Stack) -> None:
+        (route,) = of_api(stack, "Route", "ConnectionsApi").values()
+        assert (route["RouteKey"], route["AuthorizationType"]) == ("POST /connections/{name}", "NONE")
+        parts = [name for kind in ("Route", "Integration", "Stage") for name in of_api(stack, kind, "ConnectionsApi")]
+        assert {stack.resources[name]["Condition"] for name in ("ConnectionsApi", *parts)} == {"TakesIn"}
+
+    def test_has_limits_of_its_own_below_those_of_the_machines(self, stack: Stack) -> None:
+        (stage,) = of_api(stack, "Stage", "ConnectionsApi").values()
+        assert (stage["StageName"], stage["AutoDeploy"]) == ("$default", True)
+        settings = stage["DefaultRouteSettings"]
+        assert settings["ThrottlingRateLimit"] < 500
+        assert settings["ThrottlingBurstLimit"] < 1000
+        log = stage["AccessLogSettings"]
+        assert log["DestinationArn"] == {"Fn::GetAtt": ["AccessLogGroup", "Arn"]}
+        assert json.loads(log["Format"])["requestId"] == "$context.requestId"
+
+    def test_may_invoke_the_function_of_its_route(self, stack: Stack) -> None:
+        (integration,) = of_api(stack, "Integration", "ConnectionsApi").values()
+        (permission,) = (
+            one
+            for one in stack.of("AWS::Lambda::Permission").values()
+            if "${ConnectionsApi}" in str(one.get("SourceArn"))
+        )
+        assert aliased(integration["IntegrationUri"]) == aliased(permission["FunctionName"]) == "ConnectionsFunction"
+        assert permission["SourceArn"]["Fn::Sub"].endswith("${ConnectionsApi}/$default/POST/connections/{name}")
+
+
 class TestThePeoplesApi:
-    def test_is_the_only_other_one_and_there_only_with_an_issuer(self, stack: Stack) -> None:
-        assert sorted(stack.of("AWS::ApiGatewayV2::Api")) == ["HttpApi", "PeopleApi"]
+    def test_is_there_only_with_an_issuer(self, stack: Stack) -> None:
         kinds = ("Route", "Integration", "Authorizer")
-        parts = [name for kind in kinds for name in stack.of(f"AWS::ApiGatewayV2::{kind}")]
+        parts = [name for kind in kinds for name in of_api(stack, kind, "PeopleApi")]
+        assert len(parts) > len(kinds)
         assert {stack.resources[name]["Condition"] for name in ("PeopleApi", "PeopleStage", *parts)} == {"PeopleSignIn"}
 
     def test_opens_no_route_without_a_token_but_those_of_static_files(self, stack: Stack) -> None:
         static = set()
-        for route in stack.of("AWS::ApiGatewayV2::Route").values():
-            assert route["ApiId"] == {"Ref": "PeopleApi"}
+        for route in of_api(stack, "Route", "PeopleApi").values():
             if route["AuthorizationType"] == "NONE":
                 static.add(route["RouteKey"])
                 assert route["Target"] == {"Fn::Sub": "integrations/${PeopleConsoleIntegration}"}
@@ -106,7 +143,7 @@ class TestThePeoplesApi:
         assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
 
     def test_may_invoke_the_functions_that_its_routes_lead_to(self, stack: Stack) -> None:
-        integrations = stack.of("AWS::ApiGatewayV2::Integration").values()
+        integrations = of_api(stack, "Integration", "PeopleApi").values()
         invoked = {aliased(one["IntegrationUri"]) for one in integrations}
         permitted = [
             one["FunctionName"]["Ref"]

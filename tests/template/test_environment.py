@@ -8,7 +8,7 @@ from tests.template.stack import attribute
 
 FUNCTIONS = [
     *("ingest", "write", "read", "counters", "snapshots"),
-    *("report", "statements", "watch", "repair", "billing", "intake", "notify", "console"),
+    *("report", "statements", "watch", "repair", "billing", "intake", "connections", "notify", "console"),
 ]
 LIBRARIES = ("AWS_", "POWERTOOLS_", "QUARTERHOUR_")
 """What is not the template's: the last ones are set by the emulator alone."""

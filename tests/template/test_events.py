@@ -53,7 +53,7 @@ def test_a_request_is_one_as_the_api_sends_it_and_each_of_its_routes_has_one(tem
         (function.name, f"{route.method} {route.path}")
         for function in template.functions(attribute).values()
         for route in function.routes
-    }
+    } | {("connections", "POST /connections/{name}")}
     assert {(function, request["routeKey"]) for function, request in requests()} == routes
     for _, request in requests():
         method, _, route = request["routeKey"].partition(" ")

@@ -25,6 +25,7 @@ FUNCTIONS = [
     "BillingFunction",
     "IntakeFunction",
     "NotifyFunction",
+    "ConnectionsFunction",
     "ConsoleFunction",
 ]
 REPORTS_SCHEDULE = (
@@ -35,8 +36,9 @@ REBUILDING = SEALING.replace("-sealing", "-rebuilding")
 STATEMENT_RUNS = SEALING.replace("-sealing", "-statements")
 REBUILDS = REBUILDING.replace(":stateMachine:", ":execution:") + ":*"
 SECRETS = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/quarterhour/${Stage}/subscriptions/*"
+CONNECTION_SECRETS = SECRETS.replace("/subscriptions/", "/connections/")
 BUS = "arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/default"
-NAMED = (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS, STATEMENT_RUNS, SECRETS, BUS)
+NAMED = (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS, STATEMENT_RUNS, SECRETS, CONNECTION_SECRETS, BUS)
 STACK_NAME = "quarterhour-" + "s" * 16
 """With a stage as long as the parameter permits."""
 LONGEST_POLICY = 20_480
@@ -348,7 +350,11 @@ class TestTheIntake:
         assert 3 * queues["IntakeQueue"]["MaximumMessageSize"] < queues["IntakeParkedQueue"]["MaximumMessageSize"]
 
     def test_exists_only_if_it_is_on_and_so_does_all_that_it_needs(self, document: Properties) -> None:
-        own = {name: one for name, one in document["Resources"].items() if re.match("Intake|Inbox", name)}
+        own = {
+            name: one
+            for name, one in document["Resources"].items()
+            if re.match("Intake|Inbox|Connections|DeliveriesParked", name)
+        }
         assert len(own) > 15
         assert {one.get("Condition") for one in own.values()} == {"TakesIn", "HasBus", "HasSendersOnBus"}
         assert document["Conditions"]["TakesIn"] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "Intake"}, "off"]}]}
@@ -383,7 +389,15 @@ class TestNotifications:
         assert {name: one for name, one in actions.items() if one} == {
             "WriteFunction": {"ssm:PutParameter", "ssm:DeleteParameters"},
             "NotifyFunction": {"ssm:GetParameters"},
+            "ConnectionsFunction": {"ssm:GetParameters"},
         }
+        read = {
+            name: one["Resource"]["Fn::Sub"]
+            for name in ("NotifyFunction", "ConnectionsFunction")
+            for one in stack.statements(name)
+            if one["Sid"] == "ReadSecrets"
+        }
+        assert read == {"NotifyFunction": SECRETS, "ConnectionsFunction": CONNECTION_SECRETS}
 
     def test_no_message_is_delivered_again_while_the_function_may_still_work_on_it(self, stack: Stack) -> None:
         queue = stack.of("AWS::SQS::Queue")["NotificationQueue"]

@@ -14,7 +14,7 @@ from tests.template.stack import FILE, Stack, aliased, arn_of, function_names, l
 OPTIONS: Final = {
     "warehouse": ["bucket", "warehouse", "queries for people", "alarms"],
     "notifications": ["queues", "schedules", "notify", "alarms"],
-    "intake": ["bucket", "queues", "intake", "alarms"],
+    "intake": ["bucket", "queues", "APIs", "intake", "connections", "alarms"],
     "console": ["APIs", "ingest", "write", "read", "console", "alarms"],
 }
 """The sections of the options' templates, in the order in which the core names the options."""

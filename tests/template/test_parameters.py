@@ -133,7 +133,7 @@ def test_a_value_out_of_bounds_is_refused(parameter: str, value: str) -> None:
     assert not accepts(parameter, value)
 
 
-@pytest.mark.parametrize("name", ["Ingest", "Billing", "Intake"])
+@pytest.mark.parametrize("name", ["Ingest", "Billing", "Intake", "Connections"])
 def test_every_appending_function_knows_its_timeout_and_the_grace_is_longer(stack: Stack, name: str) -> None:
     function = stack.of("AWS::Lambda::Function")[f"{name}Function"]
     assert function["Environment"]["Variables"][f"{name.upper()}_TIMEOUT_SECONDS"] == function["Timeout"]

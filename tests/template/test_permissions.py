@@ -27,7 +27,7 @@ from tests.template.stack import Properties, Stack, arn_of, listed, logical_id, 
 
 FUNCTIONS = [
     *("ingest", "write", "read", "counters", "snapshots"),
-    *("report", "statements", "watch", "repair", "billing", "intake", "notify"),
+    *("report", "statements", "watch", "repair", "billing", "intake", "connections", "notify"),
 ]
 STANDARD = {"Log", "ReadStream", "ReadQueues", "GiveUp"}
 """Statements for what Lambda does in the function's name: no call of the code shows it, so it has its own rules."""

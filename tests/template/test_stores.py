@@ -173,7 +173,9 @@ class TestTheSealedFiles:
         assert {action for action, _ in removers} == {"dynamodb:DeleteItem"}
         # Of a subscription nothing is needed any more, and a customer who is forgotten has neither key nor name.
         # IAM may check a transaction's deletions with the key of the log that it writes.
-        kinds = ("HELD#", "SUBSCRIPTIONS", "NAME#", "TOKEN#", "FORGOTTEN")
+        # What was parked is recorded by then, or was discarded.
+        of_connections = ("PARKED#", "PARKED-CONTENT#", "CONNECTIONS", "CONNECTION-STATES")
+        kinds = ("HELD#", *of_connections, "SUBSCRIPTIONS", "NAME#", "TOKEN#", "FORGOTTEN")
         assert all(key.startswith(kinds) for _, keys in removers for key in keys or [""])
 
 

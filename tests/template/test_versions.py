@@ -11,7 +11,7 @@ import pytest
 from tests.template.stack import OF_OPTIONS, Properties, Stack, logical_id, parsed, translated
 from tests.template.updates import REGION
 
-FUNCTIONS = ["ingest", "write", "read"]
+FUNCTIONS = ["ingest", "write", "read", "connections"]
 LONGEST_DESCRIPTION = 256
 """Lambda's limit, in characters."""
 
@@ -40,7 +40,7 @@ def test_the_functions_behind_the_apis_have_an_alias_and_no_others(stack: Stack)
         name
         for name, one in parsed()["Resources"].items()
         if any(event["Type"] == "HttpApi" for event in one.get("Properties", {}).get("Events", {}).values())
-    }
+    } | {"ConnectionsFunction"}
     known = {logical_id(name, "Function") for name in FUNCTIONS}
     assert {one["FunctionName"]["Ref"] for one in stack.of("AWS::Lambda::Alias").values()} == known == routed
 

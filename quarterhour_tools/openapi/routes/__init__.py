@@ -5,6 +5,7 @@ from typing import Final
 
 from quarterhour_tools.openapi.description import Group, RouteDescription
 from quarterhour_tools.openapi.routes.accounts import ACCOUNTS
+from quarterhour_tools.openapi.routes.connections import CONNECTIONS
 from quarterhour_tools.openapi.routes.events import EVENTS
 from quarterhour_tools.openapi.routes.files import FILES
 from quarterhour_tools.openapi.routes.orders import ORDERS
@@ -26,6 +27,7 @@ GROUPS: Final[tuple[Group, ...]] = (
     DOCUMENTS,
     ORDERS,
     MESSAGES,
+    CONNECTIONS,
     SUBSCRIPTIONS,
     SEARCH,
     CALLER,

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from quarterhour.aws.items import from_item, to_item
+from quarterhour.aws.secrets import SecretRef
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.notifications.keys import before, place_of
 from quarterhour.notifications.subscription import (
@@ -10,7 +11,6 @@ from quarterhour.notifications.subscription import (
     Attempt,
     DeliveryOutcome,
     DeliveryProgress,
-    SecretRef,
     Subscription,
     SubscriptionStatus,
 )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_ssm import SSMClient
 
 T = TypeVar("T")
 
@@ -62,6 +63,11 @@ class Resources:
     def sqs(self) -> "SQSClient":
         """The client of SQS."""
         return clients.sqs()
+
+    @cached_property
+    def ssm(self) -> "SSMClient":
+        """The client of Systems Manager."""
+        return clients.ssm()
 
     @cached_property
     def entity_table(self) -> str:

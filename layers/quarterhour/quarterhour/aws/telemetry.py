@@ -43,6 +43,8 @@ class Metric(StrEnum):
 
     INBOX_FILES_FAILED = "InboxFilesFailed"
     """Files of the inbox that have ended, and have an event or a row that is not recorded."""
+    DELIVERIES_PARKED = "DeliveriesParked"
+    """Signed deliveries of connections that were parked, as something in them could not be recorded."""
     SUBSCRIPTIONS_DISABLED = "SubscriptionsDisabled"
     """Subscriptions whose deliveries have failed for three days."""
 

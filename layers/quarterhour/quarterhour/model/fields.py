@@ -29,6 +29,8 @@ KIND: Final = "1 to 50 lowercase letters, digits and underscores, a letter first
 OPENING: Final = "opening"
 """The kind of an adjustment that brings a balance forward."""
 KIND_PATTERN: Final = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
+SLUG: Final = "1 to 50 lower-case letters, digits and hyphens, none of which is first or last"
+_SLUG: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?", re.ASCII)
 INSTANT: Final = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
 
 
@@ -149,6 +151,11 @@ def is_name(value: str, most: int = MAX_TEXT) -> bool:
 def name(value: object) -> str | None:
     """Parse a name, which can be a part of a key, into its one form."""
     return name_form(value) if isinstance(value, str) else None
+
+
+def is_slug(text: str) -> bool:
+    """Return whether a text is a name such as ``shop-2``, which subscriptions and connections have."""
+    return _SLUG.fullmatch(text) is not None
 
 
 def label(value: object) -> str | None:

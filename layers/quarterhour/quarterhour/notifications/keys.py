@@ -24,7 +24,6 @@ _LAST: Final = "~"
 _MONTH: Final = len("2026-11")
 _ID_LENGTH: Final = 22
 _PLACE: Final = re.compile(rf"\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z{SEPARATOR}\d{{{_DIGITS}}}", re.ASCII)
-_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?", re.ASCII)
 
 
 def place_of(at: datetime, number: int) -> str:
@@ -72,11 +71,6 @@ def log_after(place: str, last: str) -> list[Range]:
 def subscription_key(name: str) -> Key:
     """Return the key of a subscription."""
     return {"pk": SUBSCRIPTIONS, "sk": name}
-
-
-def is_subscription_name(text: str) -> bool:
-    """Return whether a subscription can have this name: lower-case letters, digits and hyphens."""
-    return _NAME.fullmatch(text) is not None
 
 
 def subscriptions(after: str | None = None) -> Range:

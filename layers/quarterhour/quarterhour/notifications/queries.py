@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model.errors import NotFoundError
-from quarterhour.notifications.keys import deliveries, is_place, is_subscription_name, subscription_key, subscriptions
+from quarterhour.model.fields import is_slug
+from quarterhour.notifications.keys import deliveries, is_place, subscription_key, subscriptions
 from quarterhour.notifications.subscription import Subscription, shown_delivery
 from quarterhour.web.paging import Paging
 
@@ -41,7 +42,7 @@ class SubscriptionQueries:
 
 
 def _name(text: str) -> str:
-    if not is_subscription_name(text):
+    if not is_slug(text):
         raise ValueError(text)
     return text
 

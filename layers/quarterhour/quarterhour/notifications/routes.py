@@ -1,13 +1,12 @@
 """The routes of subscriptions and their deliveries."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from quarterhour.aws import clients
 from quarterhour.aws.resources import Resources
-from quarterhour.notifications.keys import is_subscription_name
+from quarterhour.aws.secrets import SecretStore
+from quarterhour.model.fields import SLUG, is_slug
 from quarterhour.notifications.queries import SubscriptionQueries
 from quarterhour.notifications.requests import read_replay, read_subscription
-from quarterhour.notifications.secrets import SecretStore
 from quarterhour.notifications.store import NotificationStore
 from quarterhour.notifications.subscription import BUS
 from quarterhour.notifications.subscription_service import SubscriptionService
@@ -18,8 +17,6 @@ from quarterhour.web.routing import Routes
 
 if TYPE_CHECKING:
     from quarterhour.notifications import api
-
-_EXPECTED: Final = "1 to 50 lower-case letters, digits and hyphens, none of which is first or last"
 
 
 def read(routes: Routes, resources: Resources) -> None:
@@ -49,7 +46,7 @@ def write(routes: Routes, resources: Resources) -> None:
     """Register the writing routes."""
     env = resources.env
     store = NotificationStore(resources.dynamodb, resources.entities)
-    secrets = SecretStore(clients.ssm(), env.text("SECRETS_PATH"))
+    secrets = SecretStore(resources.ssm, env.text("SECRETS_PATH"))
     service = SubscriptionService(store, secrets, env.text("NOTIFICATIONS") != "off")
     # Only the emulator sets this: no address of the deployment's own network is allowed on AWS.
     local = bool(env.variables.get("QUARTERHOUR_LOCAL_RECEIVERS"))
@@ -86,16 +83,16 @@ def _with_secret(subscription: "api.Subscription", secret: str) -> "api.NewSubsc
 
 
 def _name(segment: str) -> str:
-    return parameters.parsed("name", parameters.decoded(segment), _EXPECTED, _checked)
+    return parameters.parsed("name", parameters.decoded(segment), SLUG, _checked)
 
 
 def _own(segment: str) -> str:
     """Return the name of a subscription that people may write."""
-    return parameters.parsed("name", parameters.decoded(segment), f"{_EXPECTED}; not {BUS!r}", _not_of_bus)
+    return parameters.parsed("name", parameters.decoded(segment), f"{SLUG}; not {BUS!r}", _not_of_bus)
 
 
 def _checked(text: str) -> str:
-    if not is_subscription_name(text):
+    if not is_slug(text):
         raise ValueError(text)
     return text
 

@@ -13,6 +13,7 @@ from typing import Final
 from quarterhour.aws.items import chunks
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.retries import optimistically
+from quarterhour.aws.secrets import SecretStore
 from quarterhour.aws.streams import Record
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.aws.workers import Workers
@@ -21,7 +22,6 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.notifications.bus import Bus
 from quarterhour.notifications.keys import before
 from quarterhour.notifications.notification import Logged, Notification
-from quarterhour.notifications.secrets import SecretStore
 from quarterhour.notifications.sources import WAKE, of_changes
 from quarterhour.notifications.store import AT_ONCE, LEASE_SECONDS, NotificationStore
 from quarterhour.notifications.subscription import (

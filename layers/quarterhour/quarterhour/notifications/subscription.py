@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from quarterhour.aws.secrets import SecretRef
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.notifications.keys import subscription_key
 from quarterhour.notifications.notification import Notification, NotificationKind
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 BUS: Final = "bus"
 """The name of the subscription of the EventBridge bus, which the deployment makes itself."""
-OVERLAP: Final = timedelta(days=1)
-"""How long the secret before is still signed with, after a rotation."""
 GIVES_UP_AFTER: Final = timedelta(days=3)
 """How long a delivery is tried, before its subscription is disabled."""
 _FIRST_PAUSE: Final = timedelta(seconds=30)
@@ -67,18 +66,6 @@ class Attempt:
 
     outcome: DeliveryOutcome
     http_status: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SecretRef:
-    """The name of a stored secret; ``until``: when it ends (ISO 8601), of one that was rotated."""
-
-    id: str
-    until: str | None = None
-
-    def as_dict(self) -> dict[str, str]:
-        """Return the reference as it is stored."""
-        return {"id": self.id, **({"until": self.until} if self.until else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +140,7 @@ class Subscription:
 
     def secrets_at(self, now: datetime) -> list[SecretRef]:
         """Return the secrets to sign with, the one in force first."""
-        return [one for one in self.secrets if one.until is None or parse_iso(one.until) > now]
+        return [one for one in self.secrets if one.is_valid(now)]
 
     def as_item(self) -> dict[str, Any]:
         """Return the item of the Entity table."""

@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Final
 from uuid import uuid4
 
+from quarterhour.aws.secrets import SecretRef, SecretStore, new_secret, rotated
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.errors import ConflictError, FieldProblem, InvalidError, NotFoundError, UnavailableError
 from quarterhour.notifications.keys import KEPT, before
 from quarterhour.notifications.requests import SubscriptionRequest
-from quarterhour.notifications.secrets import SecretStore, new_secret
 from quarterhour.notifications.store import NotificationStore
-from quarterhour.notifications.subscription import OVERLAP, DeliveryProgress, SecretRef, Subscription
+from quarterhour.notifications.subscription import DeliveryProgress, Subscription
 
 MOST: Final = 100
 """The most subscriptions of a deployment."""
@@ -56,16 +56,15 @@ class SubscriptionService:
         self._check_on()
         secret, id_ = new_secret(), str(uuid4())
         self.secrets.put(id_, secret)
-        until = iso_millis(clock.now() + OVERLAP)
         old: list[str] = []
 
-        def rotated(seen: Subscription) -> Subscription:
-            kept = [SecretRef(one.id, one.until or until) for one in seen.secrets_at(clock.now())][:1]
-            old[:] = [one.id for one in seen.secrets if one.id not in {kept_.id for kept_ in kept}]
-            return replace(seen, secrets=(SecretRef(id_), *kept), version=seen.version + 1)
+        def changed(seen: Subscription) -> Subscription:
+            secrets = rotated(seen.secrets, SecretRef(id_), clock.now())
+            old[:] = [one.id for one in seen.secrets if one.id not in {kept.id for kept in secrets}]
+            return replace(seen, secrets=secrets, version=seen.version + 1)
 
         try:
-            subscription = self._change(name, rotated)
+            subscription = self._change(name, changed)
         except (NotFoundError, UnavailableError):
             self.secrets.delete([id_])
             raise

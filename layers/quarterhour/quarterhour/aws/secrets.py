@@ -1,13 +1,15 @@
-"""The secrets of subscriptions: parameters of Systems Manager, encrypted, each written once and never changed."""
+"""The secrets of subscriptions and connections: parameters of Systems Manager, encrypted, each written once."""
 
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.items import Request, chunks
 from quarterhour.aws.retries import with_retries
+from quarterhour.model.clock import iso_millis, parse_iso
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -16,6 +18,30 @@ _SERVICE: Final = "Systems Manager"
 _BYTES: Final = 32
 _MOST: Final = 10
 """The most parameters of one call."""
+OVERLAP: Final = timedelta(days=1)
+"""How long the secret before is still in use, after a rotation."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRef:
+    """The name of a stored secret; ``until``: when it ends (ISO 8601), of one that was rotated."""
+
+    id: str
+    until: str | None = None
+
+    def is_valid(self, now: datetime) -> bool:
+        """Return whether the secret is in use at an instant."""
+        return self.until is None or parse_iso(self.until) > now
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the reference as it is stored."""
+        return {"id": self.id, **({"until": self.until} if self.until else {})}
+
+
+def rotated(secrets: Sequence[SecretRef], new: SecretRef, now: datetime) -> tuple[SecretRef, ...]:
+    """Return the secrets after a rotation: the new one, and the one before it for another day."""
+    until = iso_millis(now + OVERLAP)
+    return (new, *[SecretRef(one.id, one.until or until) for one in secrets if one.is_valid(now)][:1])
 
 
 def new_secret() -> str:

@@ -1,0 +1,112 @@
+"""The bodies of requests about connections."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from quarterhour.file_formats.webhooks.delivery import AgencyRule, MapSettings, Provider
+from quarterhour.intake.connections.connection import (
+    EXCLUDED,
+    INCLUDED,
+    LONGEST_MAP,
+    LONGEST_SECRET,
+    SHORTEST_SECRET,
+)
+from quarterhour.intake.connections.signatures import WHSEC, webhook_key
+from quarterhour.model import fields, texts
+from quarterhour.model.fields import NAME, Fields
+
+_KNOWN: Final = frozenset({"provider", "secret", "agency", "source", "tax", "shipping", "test", "map"})
+_WORDS: Final = f"{INCLUDED} or {EXCLUDED}"
+_AGENCY: Final = 'a name, or {"field": "vendor"}, and perhaps {"agencies": {"a text of the field": "a name"}} with it'
+_SECRET: Final = f"{SHORTEST_SECRET} to {LONGEST_SECRET} visible ASCII characters, as the provider shows them"
+_STANDARD_SECRET: Final = f"{WHSEC} and 24 to 64 bytes in Base64"
+_KEY_BYTES: Final = range(24, 65)
+_MOST_ROWS: Final = 2000
+_MAP: Final = f"a text of at most {LONGEST_MAP:,} bytes"
+_MOST_BYTES: Final = 300_000
+
+
+class ConnectionRequest(NamedTuple):
+    """What a connection is to be. ``secret``: empty to keep the one that it has."""
+
+    provider: Provider
+    secret: str
+    settings: MapSettings
+
+
+def read_connection(body: Mapping[str, Any]) -> ConnectionRequest:
+    """Return the connection in a request's body; raise ``InvalidError`` with every problem in it."""
+    outer = Fields(body)
+    outer.report_unknown(_KNOWN)
+    provider = outer.value("provider", " or ".join(Provider), _provider)
+    is_generic = provider is Provider.GENERIC
+    secret = outer.value(
+        "secret", _STANDARD_SECRET if is_generic else _SECRET, _standard if is_generic else _secret, optional=True
+    )
+    agency = outer.value("agency", _AGENCY, _agency, optional=True)
+    if provider and not is_generic and body.get("agency") is None:
+        outer.problem("agency", "is missing", _AGENCY)
+    if is_generic and agency:
+        outer.problem("agency", "is given", "none: each CloudEvent names its agency as its subject")
+    words = {name: outer.value(name, _WORDS, _word, optional=True) for name in ("tax", "shipping", "test")}
+    settings = MapSettings(
+        agency=agency or AgencyRule(),
+        source=outer.value("source", NAME, fields.name, optional=True) or "",
+        with_tax=words["tax"],
+        with_shipping=bool(words["shipping"]),
+        with_test=bool(words["test"]),
+        map=outer.value("map", _MAP, _map, optional=True) or "",
+    )
+    if len(str(settings).encode(errors="surrogatepass")) > _MOST_BYTES:
+        outer.problem("", f"has more than {_MOST_BYTES:,} bytes", "a shorter map, or fewer agencies")
+    fields.refuse(outer.problems, "provider, secret and agency, and perhaps source, tax, shipping, test and map")
+    return ConnectionRequest(provider, secret or "", settings)
+
+
+def _provider(value: object) -> Provider | None:
+    return Provider(value) if isinstance(value, str) and value in set(Provider) else None
+
+
+def _word(value: object) -> bool | None:
+    return value == INCLUDED if value in {INCLUDED, EXCLUDED} else None
+
+
+def _secret(value: object) -> str | None:
+    """Return a secret; no message shows what was sent."""
+    fits = isinstance(value, str) and SHORTEST_SECRET <= len(value) <= LONGEST_SECRET and value.isascii()
+    if not isinstance(value, str) or not fits or not value.isprintable() or " " in value:
+        raise ValueError("is not a secret of this provider")
+    return value
+
+
+def _standard(value: object) -> str | None:
+    secret = _secret(value)
+    try:
+        fits = secret is not None and len(webhook_key(secret)) in _KEY_BYTES
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError("is not a secret of the Standard Webhooks specification")
+    return secret
+
+
+def _agency(value: object) -> AgencyRule | None:
+    match value:
+        case str():
+            fixed = fields.name(value)
+            return AgencyRule(fixed=fixed) if fixed else None
+        case {"field": str(field), **others} if others.keys() <= {"agencies"}:
+            named, table = fields.label(field), others.get("agencies", {})
+            if not named or not isinstance(table, dict) or len(table) > _MOST_ROWS:
+                return None
+            rows = {texts.one_form(text): fields.name(agency) for text, agency in table.items()}
+            names = {text: agency for text, agency in rows.items() if text and agency}
+            return AgencyRule(field=named, table=names) if len(names) == len(table) else None
+        case _:
+            return None
+
+
+def _map(value: object) -> str | None:
+    if not isinstance(value, str):
+        return None
+    return value if len(value.encode(errors="surrogatepass")) <= LONGEST_MAP else None

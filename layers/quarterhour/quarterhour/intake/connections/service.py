@@ -1,0 +1,120 @@
+"""What people and programs do with connections: write and delete them, and have parked deliveries applied again."""
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from quarterhour.aws.retries import with_retries
+from quarterhour.aws.secrets import SecretRef, SecretStore, rotated
+from quarterhour.intake.connections.connection import Connection, digest_of
+from quarterhour.intake.connections.requests import ConnectionRequest
+from quarterhour.intake.connections.state import PARKED, StateChange
+from quarterhour.intake.connections.store import ConnectionStore
+from quarterhour.model import clock
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import ConflictError, FieldProblem, InvalidError
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+MOST: Final = 100
+"""The most connections of a deployment."""
+APPLY: Final = "apply"
+"""The member of a message that has the parked deliveries of a connection applied again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyQueue:
+    """The queue of the messages by which parked deliveries are applied again; ``url``: empty without the intake."""
+
+    client: "SQSClient"
+    url: str
+
+    def send(self, name: str, after: str | None = None) -> None:
+        """Have the parked deliveries of a connection applied again, those behind an id."""
+        body = json.dumps({APPLY: {"connection": name, "after": after}})
+        with_retries(lambda: self.client.send_message(QueueUrl=self.url, MessageBody=body), "SQS")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionService:
+    """Writes connections."""
+
+    store: ConnectionStore
+    secrets: SecretStore
+    queue: ApplyQueue
+
+    def put(self, name: str, request: ConnectionRequest) -> tuple[Connection, bool]:
+        """Create or change a connection; return it, and whether it is new.
+
+        A new secret replaces the one before, which is accepted for another day. Then parked deliveries are applied.
+        """
+        self._check_on()
+        seen = self.store.get(name)
+        if seen is None:
+            return self._create(name, request), True
+        if seen.provider is not request.provider:
+            raise ConflictError(f"{name} is a connection of {seen.provider}: delete it, or use another name")
+        is_new = bool(request.secret) and digest_of(seen.secrets[0].id, request.secret) != seen.digest
+        secrets = self._with(request.secret, seen) if is_new else seen.secrets
+        digest = digest_of(secrets[0].id, request.secret) if is_new else seen.digest
+        changed = replace(seen, settings=request.settings, secrets=secrets, digest=digest)
+        if changed != seen:
+            changed = replace(changed, version=seen.version + 1)
+            if not self.store.write(changed, seen):
+                self.secrets.delete([secrets[0].id] if is_new else [])
+                raise ConflictError(f"{name} was changed by somebody else in the meantime: read it first")
+            kept = {one.id for one in secrets}
+            self.secrets.delete([one.id for one in seen.secrets if one.id not in kept])
+        self.apply(name)
+        return changed, False
+
+    def delete(self, name: str) -> None:
+        """Delete a connection and its secrets; one that does not exist is deleted already."""
+        seen = self.store.get(name)
+        if seen is None:
+            return
+        if not self.store.delete(seen):
+            raise ConflictError(f"{name} has parked deliveries, or was changed in the meantime: apply or discard them")
+        self.secrets.delete([one.id for one in seen.secrets])
+
+    def apply(self, name: str) -> int:
+        """Have the parked deliveries of a connection applied again; return their number."""
+        self._check_on()
+        parked = int((self.store.state(name) or {}).get(PARKED, 0))
+        if parked:
+            self.queue.send(name)
+        return parked
+
+    def discard(self, name: str, id_: str) -> None:
+        """Discard a parked delivery; one that is not parked is discarded already."""
+        found = self.store.parked_one(name, id_)
+        if found:
+            self.store.unpark(name, found, StateChange({PARKED: -1}))
+
+    def _create(self, name: str, request: ConnectionRequest) -> Connection:
+        if not request.secret:
+            problem = FieldProblem("secret", "is missing", "the secret with which the provider signs")
+            raise InvalidError("secret is missing: a new connection needs it", problem)
+        if len(self.store.all()) >= MOST:
+            raise ConflictError(f"there are {MOST} connections, which is the most: delete one")
+        id_ = str(uuid4())
+        self.secrets.put(id_, request.secret)
+        now = iso_millis(clock.now())
+        digest = digest_of(id_, request.secret)
+        made = Connection(name, request.provider, request.settings, now, 1, (SecretRef(id_),), digest)
+        if not self.store.write(made, None):
+            self.secrets.delete([id_])
+            raise ConflictError(f"{name} was created by somebody else in the meantime: read it first")
+        return made
+
+    def _with(self, secret: str, seen: Connection) -> tuple[SecretRef, ...]:
+        """Store a new secret; return the secrets of a connection with it."""
+        id_ = str(uuid4())
+        self.secrets.put(id_, secret)
+        return rotated(seen.secrets, SecretRef(id_), clock.now())
+
+    def _check_on(self) -> None:
+        if not self.queue.url:
+            raise ConflictError("this deployment takes no deliveries: set its parameter Intake to queue")
