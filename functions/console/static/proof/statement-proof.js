@@ -5,6 +5,7 @@
 import { get, statementPath } from "../lib/api.js";
 import { compare, difference, product, rounded, same, scaleOf, sum } from "../lib/decimal.js";
 import { timeUtc } from "../lib/format.js";
+import { COMMISSION, chargesOf, checkPeriodCharges, turnoverOf, withoutZeros } from "./charges.js";
 import { expect, refuse, step } from "./proving.js";
 import { parseSealed } from "./sealed-json.js";
 import { linesIn, sealedContent } from "./sealed.js";
@@ -23,7 +24,8 @@ export const NOT_PROVEN = [
     + " The command below checks both.",
   "That no line is missing, that none is on another statement, and that the numbers have no gap. This needs all files"
     + " of the marketplace; its auditors can prove it.",
-  "That the balance and the remainders of the previous statement, the parties and the tax rates are right.",
+  "That the balance and the remainders of the previous statement, the parties and the tax rates are right; what tiers"
+    + " count of earlier months and of other agencies of a group; and what rate cards agree for the whole month.",
 ];
 
 /** Yields the steps that prove a statement, and the documents that cancel it and replace it. */
@@ -74,6 +76,7 @@ async function* proofOfDocument(statement, { number, files, cancels, closing }) 
     ...(await step(`The sums of ${number} are those of its lines`, () => checkSums(read, sums))),
     counts: { lines: read.lines, files: files.length },
   };
+  yield await step(`What ${number} charges of the whole period follows`, () => checkPeriodCharges(read, sums.turnover));
   yield await step(`The commission and the tax of ${number} follow from its lines`, () => checkTax(read, sums));
   yield await step(`The balance of ${number} follows from its figures`, () => checkBalance(read, sums));
   yield await step(`What rounding leaves to the document after ${number} follows`, () => checkRemainders(read, sums));
@@ -105,8 +108,8 @@ function kindOf({ type, kind, terms }) {
 }
 
 /**
- * Returns the lines, amounts and commissions by kind, the commissions by what decides their tax, and the amounts of
- * sales and their corrections by tax point.
+ * Returns the lines, amounts and commissions by kind, the charges by what decides their tax, the amounts of sales and
+ * their corrections by tax point, and the turnover by its tiers.
  */
 function added({ cancels, replaces, taxes }, lines) {
   const sign = cancels ? "-1" : "1"; // A cancellation reverses each line,
@@ -125,14 +128,15 @@ function added({ cancels, replaces, taxes }, lines) {
     if (kind === "brought_forward" || kind === "payments") continue;
     const key = JSON.stringify([line.tax_point, named(line, "kind"), named(line, "category")]);
     if (!taxed.has(key)) taxed.set(key, []);
-    taxed.get(key).push(commission);
+    for (const [name, charge] of chargesOf(line)) taxed.get(key).push([name, product(sign, charge)]);
     if (!nets.has(line.tax_point)) nets.set(line.tax_point, []);
     if (SOLD.includes(kind)) nets.get(line.tax_point).push(amount);
   }
   const byKind = Object.entries(kinds).map(([kind, { amounts, commissions }]) => [
     kind, { lines: amounts.length, amount: sum(amounts), commission: sum(commissions) },
   ]);
-  return { kinds: Object.fromEntries(byKind), taxed, nets };
+  const charged = lines.filter((line) => !["brought_forward", "payments"].includes(kindOf(line)));
+  return { kinds: Object.fromEntries(byKind), taxed, nets, turnover: turnoverOf(charged) };
 }
 
 function checkSums(document, { kinds }) {
@@ -147,14 +151,16 @@ function checkSums(document, { kinds }) {
   expectSame("payments", document.payments, kinds.payments.amount);
   expectSame("brought_forward", document.brought_forward, kinds.brought_forward.commission);
   const charged = [...SOLD, "other"].map((kind) => kinds[kind].commission);
-  expectSame("commission_exact", document.commission_exact, sum(charged));
+  const ofPeriod = document.period_charges.map(({ amount }) => amount);
+  expectSame("commission_exact", document.commission_exact, sum([...charged, ...ofPeriod]));
   return "Sales, voids, refunds, adjustments, payments and the exact commission, to the last decimal";
 }
 
 const NOTHING = { taxes: [], proceeds: "0" };
 const minus = (text) => product("-1", text);
-const restOf = ({ taxes }, { scheme, percent }) =>
-  taxes.find((row) => row.scheme === scheme && same(row.percent, percent)) ?? { base: "0", tax: "0" };
+const restOf = ({ taxes }, { scheme, percent }, charge = COMMISSION) =>
+  taxes.find((row) => row.scheme === scheme && same(row.percent, percent) && (row.charge ?? COMMISSION) === charge)
+    ?? { base: "0", tax: "0" };
 
 /** Returns what rounding left up to the document before. */
 const before = ({ previous }) => previous?.remainders ?? NOTHING;
@@ -188,17 +194,38 @@ function near(exact, tax) {
   return exact.startsWith("-") ? minus(found) : found;
 }
 
-/** Returns the exact base of each row of tax. */
+/** Returns the exact charges of each row of tax: sums by name. */
 function basesOf(document, { taxed }) {
-  const bases = document.taxes.map(() => []);
-  for (const [key, commissions] of taxed) {
-    const [day, kind, category] = JSON.parse(key);
-    const place = document.taxes.findIndex((row) => row.tax_points.some((span) =>
-      (span.kind ?? "") === kind && (span.category ?? "") === category && span.from <= day && day <= span.to));
-    if (place < 0) refuse(`No tax is shown for ${[day, kind, category].filter(Boolean).join(", ")}`);
-    bases[place].push(...commissions);
+  const bases = document.taxes.map(() => new Map());
+  const named = new Set(document.taxes.flatMap((row) => row.tax_points.map((span) => span.charge)));
+  const add = (sums, name, amount) => sums.set(name, sum([sums.get(name) ?? "0", amount]));
+  const put = (day, kind, category, name, amount) => {
+    const charge = named.has(name) ? name : "";
+    const place = document.taxes.findIndex((row) => row.tax_points.some((span) => (span.kind ?? "") === kind
+      && (span.category ?? "") === category && (span.charge ?? "") === charge && span.from <= day && day <= span.to));
+    if (place < 0) refuse(`No tax is shown for ${[day, kind, category, charge].filter(Boolean).join(", ")}`);
+    add(bases[place], name, amount);
+  };
+  for (const [key, charges] of taxed) {
+    const sums = new Map();
+    for (const [name, amount] of charges) add(sums, name, amount);
+    for (const [name, amount] of withoutZeros(sums)) put(...JSON.parse(key), name, amount);
   }
-  return bases.map(sum);
+  const last = lastDay(document.period);
+  for (const { name, amount } of document.period_charges) put(last, "", "", name, amount);
+  return bases.map((sums) => new Map(withoutZeros(sums)));
+}
+
+const lastDay = (period) => new Date(Date.UTC(...period.split("-").map(Number), 0)).toISOString().slice(0, 10);
+
+/** Checks each charge of a row of tax, and returns their sum. */
+function checkCharges(document, row, bases, carried) {
+  expect(`The charges of ${row.note}`, row.charges.map(({ name }) => name).sort().join(), [...bases.keys()].sort().join());
+  for (const { name, exact, amount } of row.charges) {
+    expectSame(`The exact ${name} of ${row.note}`, exact, bases.get(name));
+    expectSame(`The ${name} of ${row.note}`, amount, roundedIn(document, exact, restOf(carried, row, name).base));
+  }
+  return sum(row.charges.map(({ amount }) => amount));
 }
 
 /** Checks that commission and tax are rounded as the statement says, for each row of tax. */
@@ -207,7 +234,7 @@ function checkTax(document, sums) {
   const [bases, carried] = [basesOf(document, sums), carriedBy(document)];
   document.taxes.forEach((row, place) => {
     const rest = restOf(carried, row);
-    const base = roundedIn(document, bases[place], rest.base);
+    const base = checkCharges(document, row, bases[place], carried);
     const exact = taxOn(base, row);
     expectSame(`The base of ${row.note}`, row.base, base);
     expectSame(`The tax of ${row.note}`, row.tax, near(exact, roundedIn(document, exact, rest.tax)));
@@ -246,7 +273,10 @@ function checkRemainders(document, sums) {
   const [bases, known, left] = [basesOf(document, sums), before(document), document.remainders];
   document.taxes.forEach((row, place) => {
     const [rest, after] = [restOf(known, row), restOf(left, row)];
-    expectSame(`What is left of the base of ${row.note}`, after.base, sum([rest.base, bases[place], minus(row.base)]));
+    for (const { name, amount } of row.charges) {
+      const right = sum([restOf(known, row, name).base, bases[place].get(name), minus(amount)]);
+      expectSame(`What is left of the ${name} of ${row.note}`, restOf(left, row, name).base, right);
+    }
     expectSame(`What is left of the tax of ${row.note}`, after.tax,
       sum([rest.tax, taxOn(row.base, row), minus(row.tax)]));
   });

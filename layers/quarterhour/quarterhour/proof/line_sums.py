@@ -197,7 +197,7 @@ class LineSums:
             self.grouped.append((kind, line, some))
 
     def _add_charges(self, line: Line, taxable: TaxableLines) -> None:
-        charged = read_charges(line.get("charges", ""), Decimal(line["commission"]))
+        charged = read_charges(line["charges"], Decimal(line["commission"]))
         of_point = self.charges.setdefault(taxable, {COMMISSION: Decimal(0)})
         for name, amount in charged.amounts.items():
             signed = EXACT.multiply(self._signs.lines, amount)

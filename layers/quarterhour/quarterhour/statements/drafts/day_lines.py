@@ -11,13 +11,24 @@ from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.model import money
+from quarterhour.model.charges import read_charges
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import day_in
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.lines import COLUMNS, unescape_formula
-from quarterhour.statements.drafts.figures import OTHER_DAYS, SOLD, AccountSums, BaseFigures, LastRate, Sum, kind_of
+from quarterhour.statements.drafts.charge_sums import ChargeSums
+from quarterhour.statements.drafts.figures import (
+    CHARGED,
+    OTHER_DAYS,
+    SOLD,
+    AccountSums,
+    BaseFigures,
+    LastRate,
+    Sum,
+    kind_of,
+)
 from quarterhour.statements.drafts.work_objects import last_value, read_values, value_writer
 from quarterhour.statements.plan import StatementPlan
 
@@ -27,8 +38,10 @@ if TYPE_CHECKING:
 PIECE: Final = 8_000_000
 """Characters of lines in memory, after which they are a piece."""
 _FACTS: Final = ("agency", "currency", "type", "commission_rate", "terms", "kind", "prior_period")
-_READ: Final = ("amount", "commission", "currency", "time", "recorded_at", "tax_point", "period")
-_AMOUNT, _COMMISSION, _CURRENCY, _TIME, _RECORDED_AT, _TAX_POINT, _PERIOD = map(COLUMNS.index, _READ)
+_READ: Final = ("amount", "commission", "currency", "time", "recorded_at", "tax_point", "period", "charges", "position")
+_AMOUNT, _COMMISSION, _CURRENCY, _TIME, _RECORDED_AT, _TAX_POINT, _PERIOD, _CHARGES, _POSITION = map(
+    COLUMNS.index, _READ
+)
 
 Rows = Iterator[tuple[str, list[str]]]
 """The text of each row of a sealed file, and its cells."""
@@ -56,16 +69,25 @@ class _Running:
     """The sums of the lines with a key so far, and what else is known of them.
 
     ``texts``: those of the account in the piece in memory; ``None`` before its first line. ``in_period`` and ``after``:
-    the last quarter-hours with such lines, before the end of the period and after it; empty for none.
+    the last quarter-hours with such lines, before the end of the period and after it; empty for none. ``charges``:
+    ``None`` if no line has other charges than ``commission``.
     """
 
-    __slots__ = ("after", "amount", "commission", "in_period", "lines", "texts")
+    __slots__ = ("after", "amount", "charges", "commission", "in_period", "lines", "texts")
 
     def __init__(self) -> None:
         self.lines = 0
         self.amount = self.commission = money.ZERO
         self.texts: list[str] | None = None
         self.in_period = self.after = ""
+        self.charges: ChargeSums | None = None
+
+    def charge(self, cells: list[str]) -> None:
+        """Add the charges of a line."""
+        if self.charges is None:
+            self.charges = ChargeSums()
+        charges = read_charges(cells[_CHARGES], Decimal(cells[_COMMISSION]))
+        self.charges.add(cells[_TAX_POINT], cells[_POSITION], charges)
 
 
 class Block(NamedTuple):
@@ -170,6 +192,8 @@ class Collector:
             running.lines += 1
             running.amount = money.add(running.amount, Decimal(cells[_AMOUNT]))
             running.commission = money.add(running.commission, Decimal(cells[_COMMISSION]))
+            if cells[_CHARGES]:
+                running.charge(cells)
             if is_in_period:
                 running.in_period = at
             else:
@@ -205,7 +229,7 @@ class Collector:
         for name, some in groupby(entries, lambda one: one[0].account):
             sums = AccountSums(base=BaseFigures(missing=self._missing.get(name, set())) if self._plan.base else None)
             for key, running in some:
-                self._add(sums, key, Sum(running.lines, running.amount, running.commission))
+                self._add(sums, key, running)
                 if sums.base and key.units is not None:
                     sums.base.see(self._last_rate(running, name[1], key.units))
             yield names[name], sums
@@ -216,9 +240,11 @@ class Collector:
         published = (rate.source, iso_millis(rate.as_of)) if rate else ("", "")
         return LastRate(bool(running.in_period), quarter_hour, units, *published)
 
-    def _add(self, sums: AccountSums, key: _Key, some: Sum) -> None:
+    def _add(self, sums: AccountSums, key: _Key, running: _Running) -> None:
         _, _, type_, rate, terms, kind, late = key.facts
-        found = kind_of(type_, kind, terms)
+        found, some = kind_of(type_, kind, terms), Sum(running.lines, running.amount, running.commission)
+        if running.charges and found in CHARGED:
+            sums.charges.join(running.charges)
         day = key.day if key.day.startswith(str(self._plan.period)) else OTHER_DAYS
         sums.add((found, bool(key.prior or late)), day, (terms, rate), key.tax_point, some)
         if sums.base and key.units is not None:

@@ -11,6 +11,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.reports.digests import stream_digest
 from quarterhour.statements.drafts.day_lines import read_totals
 from quarterhour.statements.drafts.figures import AccountSums
+from quarterhour.statements.drafts.monthly import read_terms
 from quarterhour.statements.drafts.turnover import Entry, RosterCharges, read_passed
 from quarterhour.statements.drafts.work_objects import read_values, value_writer
 from quarterhour.statements.keys import day_totals_key, roster_key, turnover_work_key
@@ -28,7 +29,7 @@ def add_up(stores: StatementStores, plan: StatementPlan) -> bool:
             read_totals(opened.enter_context(stores.files.copied(day_totals_key(plan.period, day))))
             for day in plan.days
         ]
-        charges = RosterCharges(plan, read_passed(stores, plan))
+        charges = RosterCharges(plan, read_passed(stores, plan), read_terms(stores, plan))
         pack_roster(charges.seen(roster(days)), added_up)
         file = added_up
         if charges.has_any:

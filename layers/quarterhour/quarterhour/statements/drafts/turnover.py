@@ -9,6 +9,7 @@ from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.reports.digests import stream_digest
 from quarterhour.statements.drafts.figures import AccountSums, BaseFigures
+from quarterhour.statements.drafts.monthly import Terms, monthly_charges
 from quarterhour.statements.drafts.period_charges import (
     NOTHING_PASSED,
     GroupTurnovers,
@@ -54,10 +55,11 @@ def read_passed(stores: StatementStores, plan: StatementPlan) -> Mapping[Account
 class RosterCharges:
     """Adds what the whole period charges to the accounts of a roster. ``has_any``: whether it charges any of them."""
 
-    def __init__(self, plan: StatementPlan, passed: Mapping[Account, PassedOn]) -> None:
+    def __init__(self, plan: StatementPlan, passed: Mapping[Account, PassedOn], terms: Terms) -> None:
         self._plan = plan
         self._passed = passed
-        self.has_any = bool(passed)
+        self._terms = terms
+        self.has_any = bool(passed or terms)
 
     def seen(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Yield the accounts, and note whether one has a turnover that counts."""
@@ -81,9 +83,9 @@ class RosterCharges:
                     yield account, sums
 
     def _all(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Yield the accounts of a roster, and those that have only what was passed on, in their order."""
+        """Yield the accounts of a roster, and those without lines that may be charged, in their order."""
         last: Account | None = None
-        others = ((account, None) for account in sorted(self._passed))
+        others = ((account, None) for account in sorted({*self._passed, *self._terms}))
         for account, sums in merge(entries, others, key=lambda entry: (entry[0], entry[1] is None)):
             if account != last:
                 yield account, sums or AccountSums(base=BaseFigures() if self._plan.base else None)
@@ -103,5 +105,8 @@ class RosterCharges:
             if row.goes_on(self._plan.period):
                 yield row
         sums.charges.of_period = tuple(found)
+        if terms := self._terms.get(account):
+            monthly = monthly_charges(terms, sums.commission)
+            sums.charges.of_period += tuple(one for one in monthly if one.amount)
         if sums.base and sums.base.rate:
             sums.base.commission += Fraction(sums.charges.whole) / Fraction(sums.base.rate.units)
