@@ -9,8 +9,7 @@ from typing import Any
 
 from benchmarks.functions import LAYER, ROOT
 from quarterhour_tools.emulator.engines import environment
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import TEMPLATE, Template
 
 
 def run(function: str, arguments: list[str], variables: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401

@@ -45,8 +45,7 @@ from benchmarks.units import EVENTS_A_REQUEST, Units, load_units, measure, save_
 from quarterhour.aws.telemetry import WITH_ZEROS, Metric
 from quarterhour.reports.plan import SHARDS_A_PART
 from quarterhour.web.static_files import ASSETS, INDEX
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Function, Template
+from quarterhour_tools.emulator.template import TEMPLATE, Function, Template
 
 FUNCTION: Final = "AWS::Serverless::Function"
 ALARM: Final = "AWS::CloudWatch::Alarm"

@@ -12,8 +12,7 @@ from typing import Final
 from benchmarks import children
 from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CALLS_AT_A_TIME, CORE_MEGABYTES
 from benchmarks.pages import PAGE, insert
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import TEMPLATE, Template
 
 ACCOUNTS: Final = (1, 30, 300, 1_000)
 """Accounts in a batch."""

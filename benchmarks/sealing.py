@@ -23,8 +23,7 @@ from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.quarter_hours import LENGTH
 from quarterhour.reports.plan import SHARDS_A_PART
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import TEMPLATE, Template
 
 ACCOUNTS: Final = 1_000
 """Accounts of the quarter-hour: publishing adds up accounts, not lines."""

@@ -8,45 +8,49 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, cast
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from quarterhour.model.fields import printable
 from quarterhour.model.texts import one_form
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 
-COMMANDS: Final[Mapping[str, str]] = {
-    "up": "up",
-    "replay": "replay.command",
-    "verify": "verify",
-    "statements": "statements.command",
-    "sql": "warehouse.command",
-    "journal": "accounting.journal",
-    "vat": "accounting.vat",
-    "dac7": "accounting.dac7",
-    "payouts": "accounting.payouts",
-    "payments": "accounting.payments",
-    "reconcile": "reconciliation.command",
-    "csv": "csv.command",
-    "send": "loading.event_send",
-    "deliver": "loading.webhook",
-    "import": "loading.event_import",
-    "check": "operations.check.command",
-    "rebuild": "operations.rebuild",
-    "unpark": "operations.intake",
-    "held": "operations.held",
-    "forget": "operations.forget",
-    "bill": "operations.bill",
-    "reseal": "operations.reseal",
-    "rerate": "operations.rerate",
-    "rates": "loading.exchange_rates",
-    "agencies": "loading.agencies",
-    "owner": "loading.owner",
-    "settings": "loading.settings",
-    "restore": "operations.restore",
-    "openapi": "openapi.command",
-    "demo": "demo.command",
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "up": ("up", "run the emulator: serve the API, with streams and schedules"),
+    "replay": ("replay.command", "send files of events through the whole system on a virtual clock"),
+    "verify": ("verify", "prove the sealed files: reports and statements"),
+    "statements": ("statements.command", "list, download and open the statements of a period; list and decide drafts"),
+    "sql": ("warehouse.command", "run SQL over sealed files"),
+    "journal": ("accounting.journal", "write the journal entries of a period for an accounting system"),
+    "vat": ("accounting.vat", "sum up the VAT of a period's statements"),
+    "dac7": ("accounting.dac7", "write the figures of DAC7: what each agency sold in a year, by calendar quarter"),
+    "payouts": ("accounting.payouts", "pay out the credits of agencies by SEPA credit transfer"),
+    "payments": ("accounting.payments", "match a bank's file to statements, and record payments"),
+    "reconcile": (
+        "reconciliation.command",
+        "compare a payment provider's file with the ledger, and explain every difference",
+    ),
+    "csv": ("csv.command", "convert a CSV file of sales into events"),
+    "send": ("loading.event_send", "send a file of events to a running stack"),
+    "deliver": ("loading.webhook", "sign a webhook's payload and post it to a connection, as its provider would"),
+    "import": ("loading.event_import", "check a file of events whole, then record them"),
+    "check": ("operations.check.command", "try a deployed stack from outside, and write what AWS answered to a page"),
+    "rebuild": ("operations.rebuild", "repair counters from the sealed ledger"),
+    "unpark": ("operations.intake", "apply parked records; list parked events, or take them to correct them"),
+    "held": ("operations.held", "list, release or discard held events"),
+    "forget": ("operations.forget", "forget a customer's name, or the text of a message"),
+    "bill": ("operations.bill", "send missed changes of orders to billing again"),
+    "reseal": ("operations.reseal", "write lost files of a report run, or of a month's statements, again"),
+    "rerate": ("operations.rerate", "post the differences to another rate card as adjustments"),
+    "rates": ("loading.exchange_rates", "enter exchange rates from a CSV file"),
+    "agencies": ("loading.agencies", "register agencies from a file"),
+    "owner": ("loading.owner", "register the marketplace's owner, who issues the statements"),
+    "settings": ("loading.settings", "write or show the settings that finance decides"),
+    "restore": ("operations.restore", "write a table's lost items from a recovered copy"),
+    "openapi": ("openapi.command", "print the OpenAPI document of the HTTP API"),
+    "demo": ("demo.command", "run a generated day and year of a marketplace and show the results"),
 }
-"""The module of each command, by the command's name. It is imported when the command is used."""
+"""The module of each command, and the line about it in the list of all, by the command's name.
+
+A module is imported when its command is used.
+"""
 
 _CANNOT: Final = 2
 
@@ -55,7 +59,6 @@ class Command(Protocol):
     """The module of a command."""
 
     NAME: str
-    HELP: str
     DESCRIPTION: str
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
@@ -74,18 +77,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         args = _parser(given).parse_args(given)
         code: int = args.run(args)
-    except (ToolError, OSError, BotoCoreError, ClientError) as error:
-        print(f"quarterhour: {printable(error)}", file=sys.stderr)
-        return _CANNOT
     except KeyboardInterrupt:
         print(INTERRUPTED_MESSAGE, file=sys.stderr)
         return INTERRUPTED
+    except Exception as error:
+        if not isinstance(error, (ToolError, OSError)) and not _is_of_aws(error):
+            raise
+        print(f"quarterhour: {printable(error)}", file=sys.stderr)
+        return _CANNOT
     return code
+
+
+def _is_of_aws(error: Exception) -> bool:
+    """Return whether a client of AWS has raised an error, without loading botocore for commands that have no client."""
+    loaded = sys.modules.get("botocore.exceptions")
+    return loaded is not None and isinstance(error, (loaded.BotoCoreError, loaded.ClientError))
 
 
 def command(name: str) -> Command:
     """Return the module of a command."""
-    return cast("Command", import_module(f"quarterhour_tools.{COMMANDS[name]}"))
+    return cast("Command", import_module(f"quarterhour_tools.{COMMANDS[name][0]}"))
 
 
 def _in_one_form(argument: str) -> str:
@@ -97,7 +108,7 @@ def _in_one_form(argument: str) -> str:
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of the command that is given; without one, that of all commands, which takes a second."""
+    """Return the parser of the command that is given; without one, that of the list of all commands."""
     parser = argparse.ArgumentParser(
         prog="quarterhour",
         description="Quarterhour on one machine: a commission ledger, from the same template and functions as in AWS.",
@@ -105,9 +116,11 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         "2 could not run, 130 interrupted.",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name in given[:1] if given and given[0] in COMMANDS else COMMANDS:
-        one = command(name)
-        own = commands.add_parser(name, help=one.HELP, description=one.DESCRIPTION)
-        own.set_defaults(run=one.run)
-        one.configure(own)
+    for name, (_, line) in COMMANDS.items():
+        own = commands.add_parser(name, help=line)
+        if given[:1] == [name]:
+            one = command(name)
+            own.description = one.DESCRIPTION
+            own.set_defaults(run=one.run)
+            one.configure(own)
     return parser

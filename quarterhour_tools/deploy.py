@@ -17,8 +17,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from quarterhour_tools.cli import main as quarterhour
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import TEMPLATE, Template
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.target.deployment import outputs_of
 

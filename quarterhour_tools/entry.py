@@ -19,7 +19,7 @@ def main() -> int:
     """Run the command line; return its exit code."""
     _leave_when_interrupted()
     gc.set_threshold(gc.get_threshold()[0], _YOUNG_COLLECTIONS)
-    from quarterhour_tools.cli import main as run  # noqa: PLC0415 - takes a second, in which a signal may come
+    from quarterhour_tools.cli import main as run  # noqa: PLC0415 - takes a while, in which a signal may come
 
     try:
         return run()

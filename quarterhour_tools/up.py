@@ -22,7 +22,6 @@ from quarterhour_tools.sign_in import provider
 from quarterhour_tools.sign_in.people import PEOPLE
 
 NAME: Final = "up"
-HELP: Final = "run the emulator: serve the API, with streams and schedules"
 DESCRIPTION: Final = (
     "Run the emulator: serve the API on this machine, with streams and schedules on its clock, until Ctrl-C. It "
     "keeps its data in memory, so they are lost when it stops."

@@ -18,7 +18,6 @@ from quarterhour_tools.statements.tables import print_accounts
 from quarterhour_tools.target.deployment import sealed_files
 
 NAME: Final = "verify"
-HELP: Final = "prove the sealed files: reports and statements"
 DESCRIPTION: Final = (
     "Prove the sealed files. Of the reports: manifests, hashes, chain, order, commissions and sums. Of the "
     "statements: that each sealed line is on the right one, and that every figure follows from the lines."

@@ -25,7 +25,6 @@ from quarterhour_tools.statements.files import sealed_periods
 from quarterhour_tools.target.deployment import sealed_files
 
 NAME: Final = "dac7"
-HELP: Final = "write the figures of DAC7: what each agency sold in a year, by calendar quarter"
 DESCRIPTION: Final = (
     "Write a CSV file with what a platform operator in the European Union reports of each seller: consideration, "
     "number of activities, and fees, by calendar quarter and currency, from the statements of a year."

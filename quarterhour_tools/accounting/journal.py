@@ -23,7 +23,6 @@ from quarterhour_tools.output import counted
 from quarterhour_tools.target.deployment import sealed_files
 
 NAME: Final = "journal"
-HELP: Final = "write the journal entries of a period for an accounting system"
 DESCRIPTION: Final = (
     "Write a balanced journal entry for each statement and credit note of a period: as plain CSV, as a DATEV file or "
     "for Xero. A TOML map names the accounts. Documents that it has no account for are left out, and named."

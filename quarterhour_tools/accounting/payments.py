@@ -109,7 +109,6 @@ def _written(cells: tuple[str, ...] | list[str]) -> str:
 
 
 NAME: Final = "payments"
-HELP: Final = "match a bank's file to statements, and record payments"
 DESCRIPTION: Final = (
     "Match the lines of a bank's file (CAMT.053, MT940 or CSV) to what is open of statements, and say why. With "
     "--record, the payments that are certain are recorded, each once: the same file again records nothing. Exit code "

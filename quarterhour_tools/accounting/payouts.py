@@ -63,7 +63,6 @@ from quarterhour_tools.target.deployment import api, month, sealed_files
 from quarterhour_tools.target.remote import IN_LEDGER, Remote, reasons, segment
 
 NAME: Final = "payouts"
-HELP: Final = "pay out the credits of agencies by SEPA credit transfer"
 DESCRIPTION: Final = (
     "Write a file of SEPA credit transfers (pain.001) with what is open of the statements of agencies whose "
     "customers' money the marketplace collects. With a stack, each payout is recorded first, as a payment that names "

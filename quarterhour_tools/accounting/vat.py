@@ -27,7 +27,6 @@ from quarterhour_tools.output import as_json, plain_console, print_table
 from quarterhour_tools.target.deployment import sealed_files
 
 NAME: Final = "vat"
-HELP: Final = "sum up the VAT of a period's statements"
 DESCRIPTION: Final = (
     "Sum up what the documents of a period, or those issued in a month, charge and its VAT, by the customer's country, "
     "scheme and percentage, in each currency and in the issuer's. With --ec-sales, list what is charged by reverse "

@@ -29,7 +29,6 @@ from quarterhour_tools.csv.sums import lines_of
 from quarterhour_tools.output import counted
 
 NAME: Final = "csv"
-HELP: Final = "convert a CSV file of sales into events"
 DESCRIPTION: Final = "Convert a CSV file of sales into NDJSON of events, by a TOML map; or propose a map for it."
 
 MOST_SHOWN: Final = 100

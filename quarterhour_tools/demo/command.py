@@ -63,7 +63,6 @@ from quarterhour_tools.statements.tables import print_statements
 from quarterhour_tools.target.remote import segment
 
 NAME: Final = "demo"
-HELP: Final = "run a generated day and year of a marketplace and show the results"
 DESCRIPTION: Final = (
     "Run a generated day of a marketplace through the emulator, with retries, duplicates, conflicts, refunds and "
     "bad items, and then a year of forty agencies. Compare the results with the expected ones."

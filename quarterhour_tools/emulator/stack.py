@@ -50,6 +50,7 @@ from quarterhour_tools.emulator.standard_output import STANDARD_OUTPUT
 from quarterhour_tools.emulator.state_machines import StateMachines
 from quarterhour_tools.emulator.template import (
     REF,
+    TEMPLATE,
     Function,
     QueueLimits,
     Route,
@@ -64,8 +65,6 @@ if TYPE_CHECKING:
 
 _REQUESTS: Final = UUID(int=0)
 """The namespace of the ids of requests."""
-TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
-
 # Never closed: the functions' logger keeps it for the life of the process.
 _NOWHERE: Final = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 

@@ -14,6 +14,7 @@ from quarterhour_tools.errors import ToolError
 Attributes = Callable[[str, str], str]
 """Returns a resource's attribute by logical id and name; the name ``Ref`` is for the value of ``!Ref``."""
 
+TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
 REF: Final = "Ref"
 _NOTHING: Final = "AWS::NoValue"
 """What a property or an item of a list is resolved to that is left out."""

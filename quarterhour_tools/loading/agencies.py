@@ -15,7 +15,6 @@ from quarterhour_tools.loading.event_file import open_source
 from quarterhour_tools.target.deployment import api, configure_target
 
 NAME: Final = "agencies"
-HELP: Final = "register agencies from a file"
 DESCRIPTION: Final = (
     "Register the agencies of a file: those that are new, and those whose latest version differs. If a line is "
     "invalid, nothing is sent. Running it again changes nothing. Exit code 1 if agencies were invalid or "

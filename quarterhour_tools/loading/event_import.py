@@ -193,7 +193,6 @@ class ProgressFile:
 
 
 NAME: Final = "import"
-HELP: Final = "check a file of events whole, then record them"
 DESCRIPTION: Final = (
     "Check a file of events whole: its totals by account and month, compared with expected ones. Then record the "
     "events. An import that was interrupted continues where it stopped, and nothing is recorded twice. Exit code "

@@ -31,7 +31,6 @@ from quarterhour_tools.output import counted
 from quarterhour_tools.target.deployment import api, configure_target
 
 NAME: Final = "send"
-HELP: Final = "send a file of events to a running stack"
 DESCRIPTION: Final = (
     "Send NDJSON of events, or CSV with a map, to a running stack: 500 in a request, several requests "
     "at a time. A request without an answer is sent again. FILE.receipts keeps the verdict of each line. After an "

@@ -25,7 +25,6 @@ from quarterhour_tools.output import counted
 from quarterhour_tools.target.deployment import api, configure_target, moment
 
 NAME: Final = "rates"
-HELP: Final = "enter exchange rates from a CSV file"
 DESCRIPTION: Final = (
     "Enter exchange rates from a CSV file, or from that of the European Central Bank, in the order of time. A "
     "second run changes nothing. Exit code 1 if some were refused."

@@ -14,7 +14,6 @@ from quarterhour_tools.loading.agencies import CHANGED, CREATED, UNCHANGED, Send
 from quarterhour_tools.target.deployment import api, configure_target
 
 NAME: Final = "owner"
-HELP: Final = "register the marketplace's owner, who issues the statements"
 DESCRIPTION: Final = (
     "Register the owner of the marketplace from a JSON file, if the latest version differs, and print what a "
     "complete statement lacks. Running it again changes nothing."

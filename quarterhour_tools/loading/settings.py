@@ -15,7 +15,6 @@ from quarterhour_tools.output import as_json
 from quarterhour_tools.target.deployment import api, configure_target
 
 NAME: Final = "settings"
-HELP: Final = "write or show the settings that finance decides"
 DESCRIPTION: Final = (
     "Write the settings of the marketplace from a JSON file, if the latest version differs; or show those that are "
     "written, with the defaults of the others. Running it again changes nothing."

@@ -17,7 +17,6 @@ from quarterhour_tools.errors import ToolError
 from quarterhour_tools.target.deployment import api, configure_target
 
 NAME: Final = "deliver"
-HELP: Final = "sign a webhook's payload and post it to a connection, as its provider would"
 DESCRIPTION: Final = (
     "Sign a payload with the secret of a connection, and post it to the address of the connection, as its provider "
     "would: to try a connection and its map. The API says which provider it is. Exit code 1 if it is not answered 2xx."

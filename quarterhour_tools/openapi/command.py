@@ -7,7 +7,6 @@ from typing import Final
 from quarterhour_tools.openapi.document import printed
 
 NAME: Final = "openapi"
-HELP: Final = "print the OpenAPI document of the HTTP API"
 DESCRIPTION: Final = "Print the OpenAPI document of the HTTP API, generated from the functions' routes."
 
 

@@ -18,7 +18,6 @@ from quarterhour_tools.errors import ToolError
 from quarterhour_tools.target.deployment import configure_span, configure_stack, deployed, invoke
 
 NAME: Final = "bill"
-HELP: Final = "send missed changes of orders to billing again"
 DESCRIPTION: Final = (
     "Send the payments and cancellations of orders in a span of time to billing again. They are found in the "
     "orders' histories. Nothing is posted twice while the deployment remembers its identity."

@@ -12,7 +12,6 @@ from quarterhour_tools.output import counted, print_table
 from quarterhour_tools.target.deployment import configure_target, invoke, operator
 
 NAME: Final = "forget"
-HELP: Final = "forget a customer's name, or the text of a message"
 DESCRIPTION: Final = (
     "Forget a customer: the key and the name are deleted, and nobody can tell any more whose the token in the "
     "stored data is. With --redact, remove the text of a message. With --list, show the forgotten customers by "

@@ -13,7 +13,6 @@ from quarterhour_tools.output import counted, print_table
 from quarterhour_tools.target.deployment import api, configure_target, invoke, operator
 
 NAME: Final = "held"
-HELP: Final = "list, release or discard held events"
 DESCRIPTION: Final = (
     "List the events that are held, release one (it is posted without what it waits for), or discard one for "
     "good. The reason is kept with the operator's name."

@@ -22,7 +22,6 @@ from quarterhour_tools.output import as_json, counted, print_table
 from quarterhour_tools.target.deployment import client, configure_target, invoke, outputs_of
 
 NAME: Final = "unpark"
-HELP: Final = "apply parked records; list parked events, or take them to correct them"
 DESCRIPTION: Final = (
     "Apply the records and events that were parked after failures, once the cause is fixed. With --list, only "
     "list the parked events of the queue and the bus; with --take, move them into a file to correct them. Exit "

@@ -10,7 +10,6 @@ from quarterhour_tools.output import counted
 from quarterhour_tools.target.deployment import configure_target, invoke
 
 NAME: Final = "rebuild"
-HELP: Final = "repair counters from the sealed ledger"
 DESCRIPTION: Final = (
     "Repair the counters of one account or of all accounts from the sealed ledger, day by day, while new events "
     "are recorded."

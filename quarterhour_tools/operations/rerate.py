@@ -32,7 +32,6 @@ from quarterhour_tools.target.deployment import api, configure_span, configure_t
 from quarterhour_tools.target.remote import IN_LEDGER, Json, Remote, failure, reasons, segment
 
 NAME: Final = "rerate"
-HELP: Final = "post the differences to another rate card as adjustments"
 DESCRIPTION: Final = (
     "Compute the commissions of recorded events under another rate card, and post the differences as adjustments "
     "that refer to the events. A second run posts only missing adjustments, and nothing twice. Exit code 1 if "

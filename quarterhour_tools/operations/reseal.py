@@ -9,7 +9,6 @@ from quarterhour_tools.errors import ToolError
 from quarterhour_tools.target.deployment import configure_target, invoke
 
 NAME: Final = "reseal"
-HELP: Final = "write lost files of a report run, or of a month's statements, again"
 DESCRIPTION: Final = (
     "Write the files that are missing in the S3 bucket again: those of a report run from the ledger, those of a "
     "month's statements from the sealed lines. The same bytes, or nothing."

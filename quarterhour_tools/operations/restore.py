@@ -16,7 +16,6 @@ from quarterhour.model import clock
 from quarterhour_tools.errors import ToolError
 
 NAME: Final = "restore"
-HELP: Final = "write a table's lost items from a recovered copy"
 DESCRIPTION: Final = (
     "Write the items that a table in AWS has lost, from a copy that was recovered to a point in time. It "
     "overwrites nothing; without --write it only counts."

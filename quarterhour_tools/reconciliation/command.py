@@ -41,7 +41,6 @@ from quarterhour_tools.target.deployment import api, configure_target, month, se
 from quarterhour_tools.target.remote import Remote, failure, segment
 
 NAME: Final = "reconcile"
-HELP: Final = "compare a payment provider's file with the ledger, and explain every difference"
 DESCRIPTION: Final = (
     "Compare each line of a payment provider's file with the sealed lines of the ledger: matched, missing here, "
     "missing there, or different in amount, currency, fee, period or agency. The sums explain the whole difference. "

@@ -32,7 +32,6 @@ from quarterhour_tools.statements.drafts import show_drafts
 from quarterhour_tools.statements.tables import print_accounts, print_statements
 
 NAME: Final = "replay"
-HELP: Final = "send files of events through the whole system on a virtual clock"
 DESCRIPTION: Final = (
     "Send files of events through the whole system in the emulator: ingest, streams, counters, snapshots, "
     "reports. The clock is virtual and follows the events' times, never backwards. At the end, the streams are "

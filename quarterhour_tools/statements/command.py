@@ -27,7 +27,6 @@ from quarterhour_tools.statements.tables import listed_statuses, print_statement
 from quarterhour_tools.target.deployment import api, configure_target, invoke, month, sealed_files
 
 NAME: Final = "statements"
-HELP: Final = "list, download and open the statements of a period; list and decide drafts"
 DESCRIPTION: Final = (
     "List the statements of a period, from a folder, a deployed stack or an emulator; download their files, and "
     "open them in the browser. With --drafts, list the drafts that have no statement yet, and why. Release them, "

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from quarterhour.model.texts import one_form
 from quarterhour_tools.bucket import Folder
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import TEMPLATE, Template
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import counted
 from quarterhour_tools.target.deployment import configure_target, sealed_files
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from quarterhour_tools.warehouse.database import Database
 
 NAME: Final = "sql"
-HELP: Final = "run SQL over sealed files"
 DESCRIPTION: Final = (
     "Run SQL over sealed files, with the tables, views and named queries of the warehouse. Decimals are exact. "
     "Nothing but the sealed files is read, and nothing is changed. Without a query, a prompt reads queries until "

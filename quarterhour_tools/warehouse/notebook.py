@@ -7,8 +7,7 @@ from typing import Final, Self
 from quarterhour.web.html.chart import bar_chart
 from quarterhour.web.html.markup import escaped
 from quarterhour_tools.bucket import Folder
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import TEMPLATE, Template
 from quarterhour_tools.warehouse.chart import Charts, charts_of
 from quarterhour_tools.warehouse.database import opened
 from quarterhour_tools.warehouse.results import Result

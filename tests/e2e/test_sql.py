@@ -19,8 +19,7 @@ import duckdb
 import pytest
 
 from quarterhour_tools.cli import main
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import TEMPLATE, Template
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.warehouse import command
 from quarterhour_tools.warehouse.database import Database, SqlError, opened

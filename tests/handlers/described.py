@@ -12,7 +12,8 @@ from requests.models import PreparedRequest
 from urllib3 import HTTPHeaderDict, HTTPResponse
 
 from quarterhour_tools.emulator.http_api import Request
-from quarterhour_tools.emulator.stack import TEMPLATE, Stack
+from quarterhour_tools.emulator.stack import Stack
+from quarterhour_tools.emulator.template import TEMPLATE
 
 Json = dict[str, Any]
 

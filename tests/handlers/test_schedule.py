@@ -10,7 +10,8 @@ import pytest
 
 from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.emulator.http_api import Request, Response
-from quarterhour_tools.emulator.stack import TEMPLATE, open_stack
+from quarterhour_tools.emulator.stack import open_stack
+from quarterhour_tools.emulator.template import TEMPLATE
 from tests.support.system import START, World
 
 DEPLOYED = "rate(1 hour)"

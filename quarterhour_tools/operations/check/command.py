@@ -113,7 +113,6 @@ def _repeated(calls: Sequence[AnsweredCall]) -> Iterator[tuple[AnsweredCall, int
 
 
 NAME: Final = "check"
-HELP: Final = "try a deployed stack from outside, and write what AWS answered to a page"
 DESCRIPTION: Final = (
     "Try a deployed stack: record events of an agency that only checks use, send them again, wait until they are "
     "counted and sealed, download the files, look at the console, release the statements of earlier checks, send "

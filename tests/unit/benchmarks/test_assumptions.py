@@ -2,8 +2,7 @@
 
 from benchmarks.assumptions import BATCH_RECORDS, CALLS_AT_A_TIME
 from quarterhour.aws import workers
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import TEMPLATE, Template
 
 PLAIN = Template.load(TEMPLATE)
 

@@ -24,8 +24,7 @@ from benchmarks.cost import (
 from benchmarks.prices import DASHBOARD_MONTH, MILLION, SNAPSHOT_GB_SECOND, WRITE
 from benchmarks.traffic import HOURS_A_MONTH, Traffic, simulate
 from benchmarks.units import WindowUnits, load_units
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import TEMPLATE, Template
 from tests.support.repository import ROOT
 
 UNITS = load_units()

@@ -36,10 +36,22 @@ def test_all_commands_are_listed_with_what_they_do(capsys: pytest.CaptureFixture
         main(["--help"])
     assert left.value.code == 0
     listed = " ".join(capsys.readouterr().out.split())
-    assert all(f" {name} {command(name).HELP}" in listed for name in COMMANDS)
+    assert all(f" {name} {line}" in listed for name, (_, line) in COMMANDS.items())
     with pytest.raises(SystemExit):
         main(["unknown"])
     assert "invalid choice: 'unknown'" in capsys.readouterr().err
+
+
+def test_the_list_of_commands_and_an_error_load_no_command_and_no_client() -> None:
+    code = "import sys; sys.argv = ['quarterhour', sys.argv[1]]; from quarterhour_tools.cli import main\n"
+    code += "try: main()\nexcept SystemExit: print(*sys.modules)"
+    for argument in ("--help", "unknown"):
+        ended = subprocess.run(  # noqa: S603 - our own
+            [sys.executable, "-c", code, argument], capture_output=True, text=True, check=True
+        )
+        loaded = set(ended.stdout.split())
+        assert not loaded & {"botocore", "boto3", "rich", "moto", "aws_lambda_powertools"}
+        assert len({one for one in loaded if one.startswith("quarterhour_tools.")}) == 2
 
 
 NO_ADDRESSES = (

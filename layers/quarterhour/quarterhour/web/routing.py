@@ -20,7 +20,7 @@ from quarterhour.web.parameters import Parameters
 RouteHandler = Callable[..., http.Response]
 """Handles a request; the keyword arguments are the variables of the route's path."""
 
-Registration = Callable[[], None]
+RoomRegistration = Callable[[], None]
 """Registers the routes of a room."""
 
 Revealed = Callable[[str], str]
@@ -67,7 +67,7 @@ class _Room:
     """The routes of a room, and the first names of their paths; ``register`` is ``None`` once they are registered."""
 
     names: Names
-    register: Registration | None
+    register: RoomRegistration | None
     operations: list[Operation] = field(default_factory=list)
 
 
@@ -93,13 +93,13 @@ class Routes:
         self._registering = self._rooms[0]
         self._request: _Request | None = None
 
-    def room(self, *names: str) -> Callable[[Registration], Registration]:
+    def room(self, *names: str) -> Callable[[RoomRegistration], RoomRegistration]:
         """Let the decorated function register a room when a request first needs it.
 
         ``names``: the first names of the paths of its routes, without which no request finds them.
         """
 
-        def later(register: Registration) -> Registration:
+        def later(register: RoomRegistration) -> RoomRegistration:
             self._rooms.append(_Room(names, register))
             return register
 
