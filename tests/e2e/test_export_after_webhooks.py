@@ -3,7 +3,7 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
@@ -11,27 +11,25 @@ from typing import Any, Final
 
 import pytest
 
-from quarterhour.file_formats.webhooks.delivery import AgencyRule, Delivery, MapSettings, Provider
-from quarterhour.file_formats.webhooks.maps import events_of
+from quarterhour.file_formats.webhooks.delivery import Provider
 from quarterhour.model import exact_json
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.http_api import Request
-from quarterhour_tools.target.remote import Remote
 from tests.support import misbehaving
+from tests.support.connections import connect, deliver, state
 from tests.support.misbehaving import response
 from tests.support.shop_year import Year
 from tests.support.system import World, opened
 from tests.support.tables import ledger
 
-HEADERS: Final = (("content-type", "application/cloudevents-batch+json"), ("host", "localhost"))
-SETTINGS: Final = MapSettings(AgencyRule(field="vendor"))
-CONNECTION: Final = {"name": "shop", "provider": "shopify", "source": None, "agency": {"field": "vendor"}}
-WEBHOOK_ONLY: Final = 3
+LOST: Final = 3
+"""How many orders never arrive."""
 
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with opened() as deployed:
+    with opened({"Intake": "queue"}) as deployed:
+        connect(deployed, provider=Provider.SHOPIFY, agency={"field": "vendor"})
         yield deployed
 
 
@@ -51,14 +49,9 @@ def serving(world: World) -> AbstractContextManager[str]:
     return misbehaving.serving(reply)
 
 
-def deliver(world: World, payload: str) -> list[str]:
-    """Record what a delivery says, and return the verdicts."""
-    mapped = events_of(Delivery(Provider.SHOPIFY, "", exact_json.parse(payload), SETTINGS))
-    assert mapped.problem is None
-    if not mapped.events:
-        return []
-    answer = world.stack.request(Request("POST", "/events", headers=HEADERS, body=json.dumps(mapped.events).encode()))
-    return [one["verdict"] for one in answer.json()["items"]]
+def take(world: World, payload: str) -> None:
+    """Deliver a payload, signed."""
+    assert deliver(world, payload.encode(), provider=Provider.SHOPIFY).status == 200
 
 
 def net(world: World) -> dict[str, Decimal]:
@@ -90,36 +83,33 @@ def test_the_export_file_before_and_after_the_webhooks_changes_nothing(
     deliveries = [payload for _, payload in year.deliveries * 2]
     year.random.shuffle(deliveries)
     half = len(deliveries) // 2 if before else len(deliveries)
-    verdicts = [verdict for payload in deliveries[:half] for verdict in deliver(world, payload)]
+    for payload in deliveries[:half]:
+        take(world, payload)
     with serving(world) as url:
         code, sent = run(capsys, "send", export, "--map", "shopify_orders", "--url", url)
-    verdicts += [verdict for payload in deliveries[half:] for verdict in deliver(world, payload)]
+    for payload in deliveries[half:]:
+        take(world, payload)
     assert (code, sent["conflict"], sent["rejected"]) == (0, 0, 0)
     assert before or sent["duplicate"] == sent["sent"], "all have arrived"
-    assert set(verdicts) <= {"recorded", "duplicate", "held"}
+    found = state(world)
+    assert (found["parked"], found["delivered"]) == (0, len(deliveries))
     world.stack.invoke("watch", {})  # posts what was held
     assert net(world) == expected(year)
 
 
 @pytest.mark.slow
 def test_reconciling_a_connection_says_which_orders_never_arrived_and_sends_them(
-    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     year = Year(5, orders=20)
     export = tmp_path / "orders_export.csv"
     export.write_text(year.export, "utf-8")
     payloads = [exact_json.parse(payload) for _, payload in year.deliveries]
     paid = [one for one in payloads if one.get("financial_status") == "paid"]
-    lost = {one["id"] for one in paid[:WEBHOOK_ONLY]}
+    lost = {one["id"] for one in paid[:LOST]}
     for (_, payload), parsed in zip(year.deliveries, payloads, strict=True):
         if parsed["id"] not in lost and parsed.get("order_id") not in lost:
-            deliver(world, payload)
-    of_api = Remote.get
-
-    def get(remote: Remote, path: str, parameters: Mapping[str, str]) -> Any:
-        return CONNECTION if path == "/connections/shop" else of_api(remote, path, parameters)
-
-    monkeypatch.setattr(Remote, "get", get)
+            take(world, payload)
     before = len(ledger(world))
     with serving(world) as url:
         command = ("reconcile", export, "--connection", "shop", "--url", url)
@@ -127,9 +117,7 @@ def test_reconciling_a_connection_says_which_orders_never_arrived_and_sends_them
         assert (code, tried["sent"], len(ledger(world))) == (1, {}, before)
         code, found = run(capsys, *command)
         assert (code, found["missing"]) == (0, tried["missing"])
-        assert {one["order"] for one in found["missing"]} == {
-            one["name"].removeprefix("#") for one in paid[:WEBHOOK_ONLY]
-        }
+        assert {one["order"] for one in found["missing"]} == {one["name"].removeprefix("#") for one in paid[:LOST]}
         assert found["sent"].keys() == {"recorded"}
         assert len(ledger(world)) == before + found["sent"]["recorded"]
         code, again = run(capsys, *command)

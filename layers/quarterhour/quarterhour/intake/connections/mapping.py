@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quarterhour.aws.telemetry import logger
-from quarterhour.file_formats.webhooks.delivery import Delivery, Excluded, Mapped
+from quarterhour.file_formats.webhooks.accounts import completed, incomplete
+from quarterhour.file_formats.webhooks.delivery import Delivery, Excluded, Mapped, Provider
 from quarterhour.file_formats.webhooks.maps import events_of
+from quarterhour.file_formats.webhooks.payload import PayloadError
 from quarterhour.intake.connections.connection import Connection
 from quarterhour.intake.connections.parked import LONGEST_REASON
 from quarterhour.intake.connections.request import Payload
@@ -53,12 +55,22 @@ class DeliveryRecorder:
         found = mapped(connection, topic, payload)
         if found.problem is not None:
             return Taken(reason=found.problem[:LONGEST_REASON])
-        events = [read_event(one) for one in found.events]
+        try:
+            events = [read_event(one) for one in self._completed(connection, found)]
+        except PayloadError as error:
+            return Taken(reason=str(error)[:LONGEST_REASON])
         outcomes = record_all(self.recorder, events, request_id, seconds)
         count_outcomes(outcomes)
         if any(one.verdict is Verdict.UNAVAILABLE for one in outcomes):
             raise UnavailableError("events of a delivery could not be written in time")
         return Taken(outcomes, found.excluded, _reason(outcomes))
+
+    def _completed(self, connection: Connection, found: Mapped) -> Sequence[dict[str, Any]]:
+        """Return the events of a delivery, each with an agency; raise ``PayloadError`` if one has none yet."""
+        if connection.provider is Provider.GENERIC:
+            return found.events
+        needed = incomplete(found.events)
+        return completed(found.events, self.recorder.accounts(needed) if needed else {})
 
 
 def _reason(outcomes: Sequence[Outcome]) -> str:

@@ -11,6 +11,7 @@ from quarterhour.ledger.recording.admission_service import Admission, ReadRegist
 from quarterhour.ledger.recording.append_service import Appends
 from quarterhour.ledger.recording.claim_service import OwnClaims
 from quarterhour.ledger.recording.claim_store import ClaimStore
+from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.linked_service import LinkedClaims
 from quarterhour.ledger.recording.outcomes import Outcome, outcomes
 from quarterhour.ledger.recording.plan import RecordingRequest
@@ -19,6 +20,7 @@ from quarterhour.ledger.recording.segment_store import SegmentStore
 from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.ledger.recording.ticket import Ticket, Way
 from quarterhour.model import clock
+from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.agencies.store import RegistrationStore
 from quarterhour.registry.rate_cards.store import RateCardStore
@@ -77,6 +79,12 @@ class Recorder:
             self._appends.append(tickets if way is Way.ALONE else chosen, request)
         self._forget_held(tickets)
         return outcomes(items, by_identity, request.settings)
+
+    def accounts(self, identities: Sequence[Identity]) -> dict[Identity, Account]:
+        """Return the accounts of recorded events, as far as they are in the ledger."""
+        claims = [one for one in self._claims.claims(identities).values() if isinstance(one, Claim)]
+        found = self._segments.postings(claims)
+        return {one: Account(facts["agency"], facts["currency"]) for one, facts in found.items()}
 
     def remembers(self, at: datetime) -> bool:
         """Return whether the identities of events recorded at an instant or later are still kept."""
