@@ -68,7 +68,8 @@ class Document:
     The list of a release, which names its files, holds none of what follows: ``release`` is its number, and
     ``planned_at`` its instant. ``carried``: what it takes up of roundings before; ``remainders``: what rounding leaves
     for the next document of the account. ``silence_at``: when silence accepts the document, the end of the day
-    ``dispute_until``; ``None`` for never. ``parties``: the versions that it shows.
+    ``dispute_until``; ``None`` for never. ``parties``: the versions that it shows. ``of_period``: what of the exact
+    commission is charged of the whole period, and so for no line.
     """
 
     period: Period
@@ -90,6 +91,7 @@ class Document:
     parties: PartyVersions = NO_VERSIONS
     carried: Remainders = NOTHING
     remainders: Remainders = NOTHING
+    of_period: Decimal = money.ZERO
 
     @property
     def prefix(self) -> str:
@@ -188,6 +190,7 @@ class Document:
             "silence_at": self.silence_at,
             "parties": list(self.parties),
             **{name: one.as_dict() for name in _REMAINDERS if (one := getattr(self, name)) != NOTHING},
+            **({"of_period": money.plain(self.of_period)} if self.of_period else {}),
         }
 
     @classmethod
@@ -212,8 +215,14 @@ class Document:
             dispute_until,
             values.get("silence_at"),
             PartyVersions.of(values["parties"]),
-            *(Remainders.of(values[name]) if name in values else NOTHING for name in _REMAINDERS),
+            *_remainders(values),
+            Decimal(values.get("of_period", "0")),
         )
+
+
+def _remainders(values: Mapping[str, Any]) -> tuple[Remainders, Remainders]:
+    carried, left = (Remainders.of(values[name]) if name in values else NOTHING for name in _REMAINDERS)
+    return carried, left
 
 
 def documents_of(statement: Mapping[str, Any]) -> list[Document]:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.statements.drafts.draft import Draft, ListedDraft, draft_totals
 from quarterhour.statements.drafts.figures import AccountSums, Kind, Sum
 from quarterhour.statements.drafts.roster import pack_roster, read_roster, roster
@@ -44,7 +45,7 @@ def test_a_roster_is_read_as_it_was_written(some: list[Account]) -> None:
 
 def test_the_draft_names_its_tax_points_as_spans_without_a_gap_and_the_lines_at_the_default_rate() -> None:
     draft = Draft(Account("42", "GBP"), sums("1", "2026-11-03", "2026-11-04", "2026-10-31", "2026-11-06"), [], FILE)
-    assert draft.tax_points == [
+    assert draft.tax_points(Period(2026, 11)) == [
         (date(2026, 10, 31), date(2026, 10, 31)),
         (date(2026, 11, 3), date(2026, 11, 4)),
         (date(2026, 11, 6), date(2026, 11, 6)),

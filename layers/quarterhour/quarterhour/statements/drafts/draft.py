@@ -131,18 +131,19 @@ class Draft(NamedTuple):
         files = {DRAFT: file, LINES: self.lines}
         listed = ListedDraft(self.account, self.figures, self.sums.lines, self.sums.prior_period_lines, files)
         state = DraftState.NEW if plan.is_automatic else DraftState.OPEN
-        return DraftItem(plan.period, plan.bound, listed, self.default_rate_lines, self.tax_points, state)
+        item = DraftItem(plan.period, plan.bound, listed, self.default_rate_lines, self.tax_points(plan.period), state)
+        return replace(item, of_period=self.sums.charges.whole)
 
     @property
     def default_rate_lines(self) -> int:
         """The number of lines whose commission is by the default commission rate."""
         return sum(some.lines for (origin, _), some in self.sums.terms.items() if origin == BY_DEFAULT)
 
-    @property
-    def tax_points(self) -> list[tuple[date, date]]:
-        """The tax points as spans of days without a gap, in order."""
+    def tax_points(self, period: Period) -> list[tuple[date, date]]:
+        """Return the tax points as spans of days without a gap, in order: what is charged of a period has its end."""
         spans: list[tuple[date, date]] = []
-        for day in sorted(map(date.fromisoformat, self.sums.tax_points)):
+        of_period = [period.last_day] if self.sums.charges.of_period else []
+        for day in sorted({*map(date.fromisoformat, self.sums.tax_points), *of_period}):
             if spans and spans[-1][1] + _DAY == day:
                 spans[-1] = spans[-1][0], day
             else:
@@ -203,6 +204,7 @@ class DraftItem:
     commission is by the default commission rate. ``tax_points``: as spans of days without a gap. ``revision``: the
     number of its released documents. ``number``: of its statement, empty without one. ``decisions``: in their order.
     ``before_first_period``: the lines of the account that the run has found and that are on no statement.
+    ``of_period``: what of the exact commission is charged of the whole period, and so for no line.
     """
 
     period: Period
@@ -215,6 +217,7 @@ class DraftItem:
     number: str = ""
     decisions: tuple[DraftDecision, ...] = ()
     before_first_period: Sum | None = None
+    of_period: Decimal = money.ZERO
 
     @property
     def account(self) -> Account:
@@ -250,6 +253,7 @@ class DraftItem:
         before = self.before_first_period
         return {
             **({"before_first_period": before.as_list()} if before else {}),
+            **({"of_period": money.plain(self.of_period)} if self.of_period else {}),
             **draft_key(self.period, self.account),
             **draft_index(self.period, self.account, is_open=self.state not in DONE, due=due),
             "period": str(self.period),
@@ -290,4 +294,5 @@ class DraftItem:
             values["number"],
             tuple(map(DraftDecision.of, values["decisions"])),
             Sum.of(values["before_first_period"]) if "before_first_period" in values else None,
+            Decimal(values.get("of_period", "0")),
         )

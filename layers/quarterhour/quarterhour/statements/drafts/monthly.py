@@ -79,9 +79,9 @@ def monthly_charges(terms: Iterable[MonthlyTerm], commission: Decimal) -> Iterat
 
 def read_terms(stores: StatementStores, plan: StatementPlan) -> Terms:
     """Return the monthly charges of a period by account, of all agencies that have some."""
-    cards = _RateCards.read(stores, plan)
+    rate_cards = _RateCards.read(stores, plan)
     terms: dict[Account, list[MonthlyTerm]] = {}
-    if not cards.currencies:
+    if not rate_cards.currencies:
         return terms
     ends = _ends_of_days(plan)
     documents = KnownDocuments(stores.entities, parse_iso(plan.planned_at))
@@ -89,8 +89,8 @@ def read_terms(stores: StatementStores, plan: StatementPlan) -> Terms:
     for some in chunks(names, _AT_A_TIME):
         for name, document in documents.documents(some).items():
             agency, agency_at = name.removeprefix(AGENCIES.prefix), AgencyAt(document)
-            for currency in cards.currencies:
-                if found := terms_of([cards.charges(agency, agency_at, currency, end) for end in ends]):
+            for currency in rate_cards.currencies:
+                if found := terms_of([rate_cards.charges(agency, agency_at, currency, end) for end in ends]):
                     terms[Account(agency, currency)] = found
     return terms
 
@@ -121,8 +121,8 @@ class _RateCards:
         currencies = {
             rule.currency
             for document in documents.values()
-            for card in found._in_force(document, plan)
-            for rule in card.rules
+            for rate_card in found._in_force(document, plan)
+            for rule in rate_card.rules
             if rule.monthly and rule.currency
         }
         return cls(documents, sorted(currencies))
@@ -132,8 +132,8 @@ class _RateCards:
         first = version_at(document.timeline, plan.starts)
         for start in document.timeline:
             is_in_force = start.version == first or plan.starts < start.valid_from < plan.ends
-            if is_in_force and (card := self._card(document, start.version)):
-                yield card
+            if is_in_force and (rate_card := self._version(document, start.version)):
+                yield rate_card
 
     def charges(self, agency: str, agency_at: AgencyAt, currency: str, at: datetime) -> list[MonthlyCharge]:
         """Return the monthly charges of an agency at an instant: of the first rate card for all that it sells."""
@@ -142,20 +142,22 @@ class _RateCards:
             return []
         for name in applicable(agency, registered.group or ""):
             document = self.documents.get(name)
-            card = document and self._card(document, version_at(document.timeline, at))
-            if card and card.is_valid(at) and (card.monthly(currency) or _is_for_all(card, currency)):
-                return card.monthly(currency)
+            rate_card = document and self._version(document, version_at(document.timeline, at))
+            if rate_card and rate_card.is_valid(at):
+                monthly = rate_card.monthly(currency)
+                if monthly or _is_for_all(rate_card, currency):
+                    return monthly
         return []
 
     @staticmethod
-    def _card(document: KnownDocument, version: int | None) -> RateCard | None:
+    def _version(document: KnownDocument, version: int | None) -> RateCard | None:
         content = None if version is None else document.content_of(version)
         return None if content is None else rate_card_of({"content": content})
 
 
-def _is_for_all(card: RateCard, currency: str) -> bool:
+def _is_for_all(rate_card: RateCard, currency: str) -> bool:
     """Return whether a rate card has a rule for all that is sold in a currency."""
     return any(
         rule.charges and rule.currency in {None, currency} and not (rule.category or rule.location or rule.product)
-        for rule in card.rules
+        for rule in rate_card.rules
     )

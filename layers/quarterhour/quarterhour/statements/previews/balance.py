@@ -69,7 +69,7 @@ class Billed(NamedTuple):
             if documents and not documents[-1].cancels:
                 one = documents[-1]
                 with_statement.add(one.period)
-                sums.append(charged(one.lines, {**one.figures, "payments": money.ZERO}))
+                sums.append(charged(one.lines, {**one.figures, "payments": money.ZERO}, one.of_period))
             bounds[Period.parse(values["period"])] = QuarterHour.parse(values["bound"])
         newest = max(found, key=lambda one: one.place, default=None)
         return cls(newest, bounds[newest.period] if newest else None, frozenset(with_statement), total(sums))
@@ -90,12 +90,16 @@ def _released(statements: Iterable[Mapping[str, Any]], last: Mapping[str, Any] |
 def charged_by_draft(draft: DraftItem) -> Totals:
     """Return what a draft charges; its payments are on the first document that was released of it."""
     figures = draft.listed.figures
-    return charged(draft.listed.lines, {**figures, "payments": money.ZERO} if draft.revision else figures)
+    figures = {**figures, "payments": money.ZERO} if draft.revision else figures
+    return charged(draft.listed.lines, figures, draft.of_period)
 
 
-def charged(lines: int, figures: Mapping[str, Decimal]) -> Totals:
-    """Return what a statement or a draft charges: its lines, its net, its exact commission and its payments."""
-    commission = money.add(figures["commission_exact"], figures["brought_forward"])
+def charged(lines: int, figures: Mapping[str, Decimal], of_period: Decimal) -> Totals:
+    """Return what a statement or a draft charges, as counted: its lines, net, exact commission and payments.
+
+    ``of_period``: what it charges for no line.
+    """
+    commission = money.subtract(money.add(figures["commission_exact"], figures["brought_forward"]), of_period)
     return Totals(lines, figures["net"], money.ZERO, commission, figures["payments"])
 
 

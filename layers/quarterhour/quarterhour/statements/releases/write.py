@@ -141,6 +141,7 @@ class ReleaseWriter:
             planned.parties,
             statement.carried,
             statement.remainders,
+            statement.sums.charges.whole,
         )
         return document, files
 

@@ -1,0 +1,102 @@
+"""Statements of rate cards with several charges, from recording to the proof: the figures are worked out by hand."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from quarterhour.model.periods import Period
+from quarterhour.proof.verify import verify
+from tests.handlers.test_statement_runs import NOVEMBER, OCTOBER, Marketplace
+from tests.handlers.test_taxes import AMSTERDAM, STANDARD_21, agency
+from tests.support.agencies import ANYWHERE
+from tests.support.events import Cloud, refund, sale, void
+from tests.support.sealing import opening
+from tests.support.system import opened
+
+TIERS = {"per": "quarter", "of": "account", "mode": "graduated"}
+STEPS = [{"from": "0", "percent": "12"}, {"from": "1000", "percent": "10"}]
+RULES: list[dict[str, Any]] = [
+    {
+        "currency": "EUR",
+        "charges": [
+            {"name": "commission", "tiers": {**TIERS, "steps": STEPS}},
+            {"name": "payment fee", "percent": "1.4", "fixed": "0.25", "refund": "keep"},
+            {"name": "listing fee", "amount": "31.00", "per": "month", "part_months": "by_days"},
+            {"name": "minimum", "minimum": "50.00", "per": "month"},
+        ],
+    }
+]
+BY_CHARGE = STANDARD_21 | {"by_charge": {"listing fee": {"scheme": "standard", "percent": "9"}}}
+EUR = {"currency": "EUR"}
+
+
+def sold(id_: str, amount: str) -> Cloud:
+    return sale(id_, amount, agency="t", **EUR)
+
+
+@pytest.fixture(scope="module")
+def sealed() -> Iterator[Marketplace]:
+    """October and November of an agency with tiers, and of one that has sold nothing."""
+    with opened(AMSTERDAM, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
+        shop = Marketplace(world)
+        shop.write("/documents/owner", ANYWHERE)
+        shop.write("/agencies/t", agency("t", BY_CHARGE, "2026-10-02T00:00:00Z"))
+        shop.write("/agencies/idle", agency("idle", BY_CHARGE, "2026-11-16T00:00:00Z"))
+        shop.write("/documents/rate-card:default", {"valid_from": "2026-01-01T00:00:00Z", "rules": RULES})
+        shop.record(sold("s1", "900"))
+        shop.record(sold("s2", "300"))
+        shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
+        shop.watch()
+        shop.record(
+            refund("r1", "-300", "s2", agency="t", **EUR), sold("s3", "50"), void("v1", "s3", agency="t", **EUR)
+        )
+        shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
+        shop.watch()
+        yield shop
+
+
+def charged(shop: Marketplace, period: Period, name: str) -> dict[str, str]:
+    statement = shop.statement(period, name, "EUR")
+    return {one["name"]: one["amount"] for row in statement["taxes"] for one in row["charges"]}
+
+
+def test_a_month_has_a_line_for_each_charge(sealed: Marketplace) -> None:
+    """Tiers of 1200: 1000 at 12 % and 200 at 10 %. The fee is 1.4 % and 0.25 a sale; 30 of 31 days of the listing."""
+    assert charged(sealed, OCTOBER, "t") == {
+        "commission": "140.00",
+        "payment fee": "17.30",
+        "listing fee": "30.00",
+    }
+    statement = sealed.statement(OCTOBER, "t", "EUR")
+    assert (statement["commission"], statement["commission_exact"]) == ("187.30", "187.300")
+    assert [(row["percent"], row["base"], row["tax"]) for row in statement["taxes"]] == [
+        ("21", "157.30", "33.03"),
+        ("9", "30.00", "2.70"),
+    ]
+
+
+def test_the_next_month_of_the_span_charges_the_difference(sealed: Marketplace) -> None:
+    """900 are left: 108 less the 140 that October charged. The refund keeps its fee, and the minimum makes it 50."""
+    (tiers, *_) = sealed.statement(NOVEMBER, "t", "EUR")["period_charges"]
+    assert (tiers["turnover"], tiers["charged_before"], tiers["amount"]) == ("900", "140", "-32")
+    assert charged(sealed, NOVEMBER, "t") == {
+        "commission": "-32.00",
+        "listing fee": "31.00",
+        "minimum": "82.00",
+    }
+
+
+def test_an_agency_that_has_sold_nothing_pays_its_fee_and_the_minimum(sealed: Marketplace) -> None:
+    assert charged(sealed, NOVEMBER, "idle") == {"listing fee": "15.50", "minimum": "50.00"}
+    statement = sealed.statement(NOVEMBER, "idle", "EUR")
+    assert (statement["lines"], statement["tax_in"]) == (0, None)
+    assert [one for one in sealed.drafts(OCTOBER) if one["agency"] == "idle"] == []
+
+
+def test_all_of_it_is_proven(sealed: Marketplace) -> None:
+    files = sealed.files("")
+    found = verify(opening(files), files)
+    assert found.problems == []
+    assert (found.drafts, found.waiting) == (3, 0)
