@@ -87,6 +87,7 @@ PAGES = {
     "/console/settings": "Time zone of the months",
     "/console/operations": NAME,
     "/console/upload": "The file holds",
+    "/console/verify": "Files, chosen or dropped here",
     f"/console/rerate?agency={IN_NAME}": "Recorded from",
     "/console/runbooks/held-overdue": "Means",
     f"/console/{IN_NAME}": "There is no page at this address",

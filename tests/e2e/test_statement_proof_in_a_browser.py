@@ -16,7 +16,7 @@ from playwright.sync_api import Route
 from quarterhour.model.clock import ManualClock
 from tests.handlers.desk import send
 from tests.support.agencies import ANYWHERE, tax
-from tests.support.browser import IN_A_BROWSER, PHONE, Tab, open_as, proven, shown
+from tests.support.browser import IN_A_BROWSER, PHONE, Tab, open_as, proven, result_of_proof, shown
 from tests.support.events import adjustment, payment, refund, sale
 from tests.support.openid import Issuer
 from tests.support.requests import post, put, verdicts
@@ -235,3 +235,82 @@ def test_figures_that_do_not_follow_from_the_lines_are_named_whatever_the_hashes
         result = proven(opened)
     assert result.startswith("Not proven: ")
     assert wrong in result
+
+
+# ---------------------------------------------------------------- what somebody received
+
+
+def received(browser: Tab, address: str, folder: Path) -> dict[str, bytes]:
+    """Open a statement, save its files, as somebody gets them, and return them by their names."""
+    browser.open(f"{address}/console/statements/2026-10/42/GBP")
+    shown(browser, "Closing balance")
+    links = browser.page.locator("details.evidence a").all()
+    files = {}
+    for link in links:
+        name = (link.text_content() or "").rpartition("/")[2]
+        with urlopen(link.get_attribute("href") or "") as sealed:  # noqa: S310 - our own
+            files[name] = sealed.read()
+        (folder / name).write_bytes(files[name])
+    return files
+
+
+def verified(browser: Tab, address: str, *files: Path) -> str:
+    """Choose files on the page that verifies them; return the result in one sentence."""
+    browser.open(f"{address}/console/verify")
+    shown(browser, "Files, chosen or dropped here")
+    browser.page.set_input_files("input[type=file]", files)
+    browser.follow("button", "Verify")
+    return result_of_proof(browser)
+
+
+def test_a_statement_that_somebody_received_is_verified_by_its_files(
+    browser: Tab, address: str, issuer: Issuer, tmp_path: Path
+) -> None:
+    open_as(browser, f"{address}/console/verify", issuer, "agency", "42")
+    files = received(browser, address, tmp_path)
+    chosen = tmp_path / "statement.json", tmp_path / "lines.csv.gz"
+    assert verified(browser, address, *chosen) == "Proven: 8 steps passed, 4 lines added up."
+    assert verified(browser, address, chosen[0]) == "Proven: 2 steps passed, 0 lines added up; 1 not checked."
+    assert browser.violations() == []
+
+    lines = gzip.decompress(files["lines.csv.gz"])
+    chosen[1].write_bytes(gzip.compress(lines.replace(b"100.05", b"100.06")))
+    assert verified(browser, address, *chosen).startswith("Not proven: The SHA-256 of lines.csv.gz: expected ")
+
+    # A forger who names the hash of the forged lines is found by the statement that is sealed.
+    named = sha256(files["lines.csv.gz"]).hexdigest(), sha256(chosen[1].read_bytes()).hexdigest()
+    chosen[0].write_bytes(files["statement.json"].replace(*(one.encode() for one in named)))
+    assert verified(browser, address, *chosen).startswith("Not proven: sales: amount: expected 100.06, found 100.05")
+    chosen[1].write_bytes(files["lines.csv.gz"])
+    chosen[0].write_bytes(files["statement.json"].replace(ANYWHERE["legal_name"].encode(), b"Forged Ltd"))
+    assert verified(browser, address, *chosen).startswith("Not proven: The SHA-256 of statement.json: expected ")
+
+
+def test_a_statement_of_others_is_proved_without_what_is_sealed_here(
+    browser: Tab, address: str, issuer: Issuer, tmp_path: Path
+) -> None:
+    open_as(browser, f"{address}/console/verify", issuer, "auditor")
+    received(browser, address, tmp_path)
+    issuer.agency = "43"
+    open_as(browser, f"{address}/console/verify", issuer, "agency", "43")
+    chosen = tmp_path / "statement.json", tmp_path / "lines.csv.gz"
+    assert verified(browser, address, *chosen) == "Proven: 7 steps passed, 4 lines added up; 1 not checked."
+
+
+def test_a_certificate_is_verified_by_making_its_proof_again(
+    browser: Tab, address: str, issuer: Issuer, tmp_path: Path
+) -> None:
+    open_as(browser, f"{address}/console/statements/2026-10/42/GBP", issuer, "agency", "42")
+    proven(browser)
+    with browser.page.expect_download() as download:
+        browser.follow("button", "Download the certificate")
+    path = tmp_path / "certificate.html"
+    download.value.save_as(path)
+    assert verified(browser, address, path) == "Proven: 12 steps passed, 4 lines added up."
+    text = path.read_text("utf-8")
+    hashes = [one for one in text.split() if len(one.strip(",")) == 64]
+    path.write_text(text.replace(hashes[0].strip(","), "0" * 64), "utf-8")
+    assert verified(browser, address, path) == f"Not proven: No sealed file has the SHA-256 {'0' * 64}."
+    path.write_text("<p>nothing</p>", "utf-8")
+    problem = "Not proven: There is no statement and no certificate among the files."
+    assert verified(browser, address, path) == problem

@@ -179,6 +179,11 @@ def shown(browser: Tab, text: str) -> None:
 def proven(browser: Tab, what: str = "statement") -> str:
     """Verify what is open, a statement or a run; return the result in one sentence."""
     browser.follow("button", f"Verify this {what}")
+    return result_of_proof(browser)
+
+
+def result_of_proof(browser: Tab) -> str:
+    """Return the result of a proof in one sentence, once it is there."""
     browser.until("document.querySelector('main [role=status] :is(.proven, .mark)')")
     return str(browser.evaluate("document.querySelector('main [role=status] :is(.proven, .mark)').innerText"))
 

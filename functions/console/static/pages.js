@@ -28,6 +28,7 @@ import { BankFile } from "./payments/bank-file.js";
 import { Payouts } from "./payments/payouts.js";
 import { Receivables } from "./payments/receivables.js";
 import { Reconciliation, Reconciliations } from "./payments/reconciliations.js";
+import { Verify } from "./proof/verify.js";
 import { Overview } from "./start/overview.js";
 import { Statement } from "./statements/statement.js";
 import { Statements } from "./statements/statements.js";
@@ -62,6 +63,7 @@ export const GROUPS = ["Money", "Activity", "Agencies", "System"];
 export const LINKED = [
   { title: "Upload a file", parts: ["upload"], content: Upload, roles: ["finance"] },
   { title: "Re-rate events", parts: ["rerate"], content: Rerate, roles: ["finance"] },
+  { title: "Verify a file", parts: ["verify"], content: Verify },
 ];
 
 /**

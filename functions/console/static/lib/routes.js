@@ -24,12 +24,15 @@ export function address(parts, parameters = {}) {
 /** Returns the parts and the parameters of the present address; one part for an address that no page can have. */
 export function here() {
   const { pathname, search } = window.location;
-  const query = Object.fromEntries(new URLSearchParams(search));
+  return { parts: partsOf(pathname), query: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+/** Returns the parts of the path of an address. */
+export function partsOf(pathname) {
   try {
-    const parts = pathname.slice(ROOT.length).split("/").filter(Boolean).map(decodeURIComponent);
-    return { parts, query };
+    return pathname.slice(ROOT.length).split("/").filter(Boolean).map(decodeURIComponent);
   } catch {
-    return { parts: ["unreadable"], query };
+    return ["unreadable"];
   }
 }
 

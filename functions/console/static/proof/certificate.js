@@ -26,8 +26,8 @@ export function certificate({ subject, address, at, result, steps, notProven, co
 <main>
 <h1><bdi>${escaped(subject)}</bdi></h1>
 <p><strong>${escaped(result)}</strong></p>
-<p>A browser made this proof at ${escaped(at)}, on the page <bdi>${escaped(address)}</bdi>. It downloaded the files, and
-compared them with the hashes that the API named.</p>
+<p>A browser made this proof at ${escaped(at)}, on the page <bdi id="page">${escaped(address)}</bdi>. It
+compared the files with their hashes, and added up their lines.</p>
 <h2>What was checked</h2>
 <table>
 <thead><tr><th>Step</th><th>Outcome</th><th>What was compared</th></tr></thead>

@@ -65,7 +65,7 @@ export function Proof({ subject, name, label, begin, pause, result, notProven, c
       ${busy && html`<p class="note">Steps that are done: ${format.count(steps.length)}.</p>`}
     </div>
     ${sentence && html`
-      <p class="note">Your browser downloaded the files, compared them with their hashes, and added up their lines.</p>
+      <p class="note">Your browser compared the files with their hashes, and added up their lines.</p>
       <h3>What this does not prove</h3>
       <ul>${notProven.map((text) => html`<li key=${text}>${text}</li>`)}</ul>
       <p class="note">With the files in one folder, this command repeats it: <code>${command}</code></p>`}

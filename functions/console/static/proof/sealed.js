@@ -19,12 +19,17 @@ export async function sealedContent({ url, sha256, key }) {
     throw new Problem(response?.status ?? 0, title, detail);
   }
   const content = await response.arrayBuffer();
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
-  const found = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const found = await hashOf(content);
   if (found !== sha256) {
     throw new Problem(0, `${key} is not the file that was sealed`, `Its SHA-256 is ${found}, not ${sha256}.`);
   }
   return content;
+}
+
+/** Returns the SHA-256 of a content, in hexadecimal digits. */
+export async function hashOf(content) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Returns the value of a sealed file of JSON. */

@@ -62,7 +62,12 @@ async function* proofOfDocument(statement, { number, files, cancels, closing }) 
     read = document;
     return "Its number, period, agency and currency, and the figures that this page shows";
   });
-  if (!read) return;
+  if (read) yield* proofOfFigures(read, packed, files.length);
+}
+
+/** Yields the steps that prove the figures of a document by its lines, which are packed; `files`: how many it has. */
+export async function* proofOfFigures(read, packed, files) {
+  const { number } = read;
   let sums;
   yield await step(`The lines of ${number} are its own`, async () => {
     const lines = await linesIn(packed);
@@ -74,7 +79,7 @@ async function* proofOfDocument(statement, { number, files, cancels, closing }) 
   if (!sums) return;
   yield {
     ...(await step(`The sums of ${number} are those of its lines`, () => checkSums(read, sums))),
-    counts: { lines: read.lines, files: files.length },
+    counts: { lines: read.lines, files },
   };
   yield await step(`What ${number} charges of the whole period follows`, () => checkPeriodCharges(read, sums.turnover));
   yield await step(`The commission and the tax of ${number} follow from its lines`, () => checkTax(read, sums));
