@@ -278,8 +278,8 @@ def test_a_statement_that_somebody_received_is_verified_by_its_files(
     assert verified(browser, address, *chosen).startswith("Not proven: The SHA-256 of lines.csv.gz: expected ")
 
     # A forger who names the hash of the forged lines is found by the statement that is sealed.
-    named = sha256(files["lines.csv.gz"]).hexdigest(), sha256(chosen[1].read_bytes()).hexdigest()
-    chosen[0].write_bytes(files["statement.json"].replace(*(one.encode() for one in named)))
+    sealed, named = (sha256(one).hexdigest().encode() for one in (files["lines.csv.gz"], chosen[1].read_bytes()))
+    chosen[0].write_bytes(files["statement.json"].replace(sealed, named))
     assert verified(browser, address, *chosen).startswith("Not proven: sales: amount: expected 100.06, found 100.05")
     chosen[1].write_bytes(files["lines.csv.gz"])
     chosen[0].write_bytes(files["statement.json"].replace(ANYWHERE["legal_name"].encode(), b"Forged Ltd"))

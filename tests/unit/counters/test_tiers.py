@@ -1,4 +1,4 @@
-"""What tiers charge so far, against plain sums: of a month, a quarter, a group, and of two rate cards."""
+"""What tiers charge so far, against plain sums: of a month, a calendar quarter, a group, and of two rate cards."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +17,7 @@ NOVEMBER = Period(2026, 11)
 STEPS = "0=12/1000=10/5000=8"
 GRADUATED = f"commission@month/account/graduated/{STEPS}"
 VOLUME = f"commission@month/account/volume/{STEPS}"
-QUARTER = f"commission@quarter/account/graduated/{STEPS}"
+SPAN_OF_THREE = f"commission@quarter/account/graduated/{STEPS}"
 GROUP = f"commission@month/group=North%20West/graduated/{STEPS}"
 
 
@@ -66,8 +66,11 @@ def test_plain_totals_show_no_tiers() -> None:
     assert not {"tiers", "charged", "charges"} & shown.keys()
 
 
-def test_a_quarter_goes_on_in_the_tier_that_the_months_before_have_reached() -> None:
-    own = {Period(2026, 10): month("2026-10", QUARTER="900"), NOVEMBER: month("2026-11", QUARTER="300")}
+def test_a_calendar_quarter_goes_on_in_the_tier_that_the_months_before_have_reached() -> None:
+    own = {
+        Period(2026, 10): month("2026-10", SPAN_OF_THREE="900"),
+        NOVEMBER: month("2026-11", SPAN_OF_THREE="300"),
+    }
     (tiers,) = so_far(own)["tiers"]
     assert (tiers["turnover"], tiers["percent"], tiers["missing"]) == ("1200", "10", "3800")
     assert Decimal(tiers["commission"]) == costs("1200") - costs("900") == Decimal(32)
@@ -103,7 +106,7 @@ amounts = st.decimals(-(10**6), 10**6, places=2)
 
 
 @given(st.lists(amounts, min_size=1, max_size=3), st.sampled_from(["graduated", "volume"]))
-def test_the_months_of_a_quarter_add_up_to_what_the_whole_quarter_costs(sold: list[Decimal], mode: str) -> None:
+def test_the_months_of_a_calendar_quarter_add_up_to_what_the_whole_costs(sold: list[Decimal], mode: str) -> None:
     key = f"commission@quarter/account/{mode}/{STEPS}"
     months = {
         Period(2026, 10 + number): ChargeTotals({}, {key: amount}, {key: "p"}) for number, amount in enumerate(sold)

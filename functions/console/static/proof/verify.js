@@ -12,9 +12,9 @@ export function Verify() {
     setFiles([...event.dataTransfer.files]);
   };
   return html`
-    <p>Choose the files of a statement that you received, <code>statement.json</code> and <code>lines.csv.gz</code>, or a
-      certificate of this console. They stay on your machine: your browser proves each figure, and compares the file
-      with the one that is sealed here, if you may see it.</p>
+    <p>Choose the files of a statement that you received, <code>statement.json</code> and
+      ${" "}<code>lines.csv.gz</code>, or a certificate of this console. They stay on your machine: your browser proves
+      each figure, and compares the file with the one that is sealed here, if you may see it.</p>
     <p class="empty" onDragOver=${(event) => event.preventDefault()} onDrop=${drop}>
       <label>Files, chosen or dropped here
         ${" "}<input type="file" multiple accept=".json,.gz,.html"
@@ -32,5 +32,6 @@ export function Verify() {
 function resultOf(steps) {
   const lines = steps.reduce((many, { counts }) => many + (counts?.lines ?? 0), 0);
   const open = steps.filter(({ outcome }) => outcome === "unknown").length;
-  return `${counted(steps.length - open, "step")} passed, ${counted(lines, "line")} added up${open ? `; ${open} not checked` : ""}`;
+  const rest = open ? `; ${open} not checked` : "";
+  return `${counted(steps.length - open, "step")} passed, ${counted(lines, "line")} added up${rest}`;
 }

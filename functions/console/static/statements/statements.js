@@ -31,7 +31,7 @@ export function Statements({ query }) {
     ${own && html`
       <p class="note">What is owed, and by when: <${Link} to=${accountStatementAddress(own)}>the account statement<//>.
       </p>`}
-    <p class="note">A statement or a certificate that you received: <${Link} to=${address(["verify"])}>verify a file<//>.</p>
+    <p class="note">You received a statement or a certificate? <${Link} to=${address(["verify"])}>Verify it<//>.</p>
     <${StatementList} parameters=${{ period, agency, status }} owner=${own} empty=${empty} />`;
 }
 

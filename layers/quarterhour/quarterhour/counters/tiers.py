@@ -1,6 +1,6 @@
 """What tiers charge of a period so far, pure: from the turnover that is counted, as a statement computes it.
 
-A span is a month, a quarter of the calendar or a year. Of a longer one, a period is charged what its turnover so far
+A span is a month, a calendar quarter or a year. Of a longer one, a period is charged what its turnover so far
 costs, less what it cost at the end of the month before. Definitions that priced one turnover one after the other lie on
 each other, in the order of their first events.
 """
