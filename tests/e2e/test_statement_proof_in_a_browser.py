@@ -168,7 +168,7 @@ def test_the_certificate_says_what_was_checked_and_how_to_repeat_it(
     assert f"{address}/console/statements/2026-10/42/GBP" in text
     assert "The balance of S-000001 follows from its figures" in text
     assert "What was not proven" in text
-    assert len(browser.page.locator("tbody tr").all()) == 10
+    assert len(browser.page.locator("tbody tr").all()) == 11
     assert browser.violations() == []
     assert browser.requested == [path.as_uri()]
 
@@ -269,7 +269,7 @@ def test_a_statement_that_somebody_received_is_verified_by_its_files(
     open_as(browser, f"{address}/console/verify", issuer, "agency", "42")
     files = received(browser, address, tmp_path)
     chosen = tmp_path / "statement.json", tmp_path / "lines.csv.gz"
-    assert verified(browser, address, *chosen) == "Proven: 8 steps passed, 4 lines added up."
+    assert verified(browser, address, *chosen) == "Proven: 9 steps passed, 4 lines added up."
     assert verified(browser, address, chosen[0]) == "Proven: 2 steps passed, 0 lines added up; 1 not checked."
     assert browser.violations() == []
 
@@ -294,7 +294,7 @@ def test_a_statement_of_others_is_proved_without_what_is_sealed_here(
     issuer.agency = "43"
     open_as(browser, f"{address}/console/verify", issuer, "agency", "43")
     chosen = tmp_path / "statement.json", tmp_path / "lines.csv.gz"
-    assert verified(browser, address, *chosen) == "Proven: 7 steps passed, 4 lines added up; 1 not checked."
+    assert verified(browser, address, *chosen) == "Proven: 8 steps passed, 4 lines added up; 1 not checked."
 
 
 def test_a_certificate_is_verified_by_making_its_proof_again(
@@ -306,7 +306,7 @@ def test_a_certificate_is_verified_by_making_its_proof_again(
         browser.follow("button", "Download the certificate")
     path = tmp_path / "certificate.html"
     download.value.save_as(path)
-    assert verified(browser, address, path) == "Proven: 12 steps passed, 4 lines added up."
+    assert verified(browser, address, path) == "Proven: 13 steps passed, 4 lines added up."
     text = path.read_text("utf-8")
     hashes = [one for one in text.split() if len(one.strip(",")) == 64]
     path.write_text(text.replace(hashes[0].strip(","), "0" * 64), "utf-8")

@@ -225,7 +225,8 @@ const lastDay = (period) => new Date(Date.UTC(...period.split("-").map(Number), 
 
 /** Checks each charge of a row of tax, and returns their sum. */
 function checkCharges(document, row, bases, carried) {
-  expect(`The charges of ${row.note}`, row.charges.map(({ name }) => name).sort().join(), [...bases.keys()].sort().join());
+  const names = (some) => [...some].sort().join();
+  expect(`The charges of ${row.note}`, names(row.charges.map(({ name }) => name)), names(bases.keys()));
   for (const { name, exact, amount } of row.charges) {
     expectSame(`The exact ${name} of ${row.note}`, exact, bases.get(name));
     expectSame(`The ${name} of ${row.note}`, amount, roundedIn(document, exact, restOf(carried, row, name).base));
