@@ -151,7 +151,12 @@ SEARCHED: Final = {
 }
 """The parameter of the search."""
 RECEIVABLES: Final = {
-    "on": Parameter("The business date on which age and status are computed; without it, today.", Day, "2026-12-10")
+    "on": Parameter(
+        "The business date of what is open; without it, today. A day that is over has the documents issued and the "
+        "payments recorded by its end (UTC), the same for ever; it is at most 799 days ago.",
+        Day,
+        "2026-12-10",
+    )
 }
 """The parameters of the receivables."""
 BANK_FILES: Final = {

@@ -90,19 +90,21 @@ def test_what_was_paid_in_a_month_is_added_up_of_cleared_accounts_too(open_items
 
 
 @pytest.mark.parametrize(
-    ("on", "status", "age"),
+    ("on", "status", "age", "amount"),
     [
-        (DUE, "partly_paid", "not_due"),
-        ("2026-12-02", "overdue", "days_1_30"),
-        ("2027-01-01", "overdue", "days_31_60"),
-        ("2027-01-31", "overdue", "days_61_90"),
-        ("2027-03-02", "overdue", "days_over_90"),
+        (DUE, "open", "not_due", "121.00"),  # what is paid is recorded on the day after
+        ("2026-12-02", "overdue", "days_1_30", "100.00"),
+        ("2027-01-01", "overdue", "days_31_60", "100.00"),
+        ("2027-01-31", "overdue", "days_61_90", "100.00"),
+        ("2027-03-02", "overdue", "days_over_90", "100.00"),
     ],
 )
-def test_age_and_status_are_those_of_a_business_date(open_items: World, on: str, status: str, age: str) -> None:
+def test_age_and_status_are_those_of_a_business_date(
+    open_items: World, on: str, status: str, age: str, amount: str
+) -> None:
     (account,) = open_items.read("/receivables", agency="42", on=on)["items"]
     (one,) = account["statements"]
-    assert (one["status"], one["age"], account["aging"][age]) == (status, age, "100.00")
+    assert (one["status"], one["age"], account["aging"][age]) == (status, age, amount)
 
 
 def test_what_is_open_is_the_balance_after_the_last_statement(open_items: World) -> None:
@@ -284,3 +286,40 @@ def test_a_statement_says_what_is_paid_of_it(open_items: World) -> None:
         "paid",
         "-10.00",
     )
+
+
+def test_a_day_that_is_over_has_what_was_issued_and_paid_by_then_for_ever() -> None:
+    """At the end of November only October's statement was issued, and 20.00 of it was paid."""
+    with end_of_october() as world:
+        register(world, "42", scheme="standard", percent="21")
+        record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
+        seal_statements(world)
+        record(world, "payment.recorded", "p1", "20.00", statement=OCTOBER)
+        record(world, "sale.recorded", "a2", "500", commission_rate="0.1")
+        world.pass_time(days=31)
+        seal_statements(world)
+        world.drain()
+
+        def at_the_end_of_november() -> dict[str, Any]:
+            found: dict[str, Any] = world.read("/receivables", agency="42", on="2026-11-30")
+            (account,) = found["items"]
+            (one,) = account["statements"]
+            assert (one["number"], one["paid"], one["open"], one["age"]) == (OCTOBER, "20.00", "101.00", "not_due")
+            assert (account["balance"], account["last_paid"]["payments"]) == ("101.00", "20.00")
+            return found
+
+        first = at_the_end_of_november()
+        assert first["totals"][0]["paid"] == "20.00"
+        record(world, "payment.recorded", "p2", "101.00", statement=OCTOBER)
+        record(world, "payment.recorded", "p3", "60.50")
+        world.drain()
+        assert world.read("/receivables", agency="42")["items"] == []
+        assert at_the_end_of_november() == first
+        for _ in range(2):
+            world.pass_time(days=40)
+            let_windows_leave(world.stack.dynamodb, world.stack.ref("EntityTable"))
+        assert at_the_end_of_november() == first
+        assert world.read("/receivables", agency="42", on="2026-10-31")["items"] == []
+        problem = world.refused("/receivables", on="2024-01-01")
+        assert problem["field"] == "on"
+        assert "of which no payments are kept by day" in problem["problem"]

@@ -109,6 +109,11 @@ def paid_statement_key(account: Account, position: str) -> Key:
     return {"pk": account_pk(account), "sk": f"{_PAYS}{position}"}
 
 
+def paid_on(sk: str) -> date:
+    """Parse the day of its recording from the sort key of a payment that names a statement."""
+    return date.fromisoformat(sk.removeprefix(_PAYS)[: len("2026-10-23")])
+
+
 def payments_and_periods(account: Account) -> Range:
     """Return the payments of an account that name a statement and the counters of its periods, which are neighbours.
 

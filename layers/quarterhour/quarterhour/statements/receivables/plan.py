@@ -82,11 +82,12 @@ class BilledDocument(NamedTuple):
 
 
 class NamedPayment(NamedTuple):
-    """A payment that names a statement by its number."""
+    """A payment that names a statement by its number. ``recorded_on``: the UTC day of its recording."""
 
     identity: Identity
     statement: str
     amount: Decimal
+    recorded_on: date = date.min
 
 
 @dataclass(slots=True)

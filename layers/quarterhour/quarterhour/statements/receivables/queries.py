@@ -2,19 +2,30 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+from quarterhour.aws.entity import Range
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.keys import is_period, payments_and_periods, period_of, period_sk_bounds
+from quarterhour.counters.keys import (
+    account_pk,
+    day_of,
+    day_sk,
+    is_period,
+    paid_on,
+    payments_and_periods,
+    period_of,
+    period_sk_bounds,
+)
+from quarterhour.counters.plan import Retention
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock, money
-from quarterhour.model.errors import UnavailableError
+from quarterhour.model.errors import FieldProblem, InvalidError, UnavailableError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
@@ -31,7 +42,8 @@ if TYPE_CHECKING:
     from quarterhour.statements.receivables.plan import OpenFigures
 
 _PAGE: Final = 200
-
+_KEPT_DAYS: Final = Retention().day - timedelta(days=1)
+"""How long the payments of a day are known."""
 
 Documents = Mapping[Account, Sequence[BilledDocument]]
 """The statements and credit notes of accounts."""
@@ -80,10 +92,17 @@ class ReceivableQueries:
     ) -> "api.Receivables":
         """Return a page of the accounts with something open on a business date, and totals of the page by currency.
 
-        ``agency`` selects its accounts, ``None`` all. A page can be short, or empty, though another follows.
+        ``agency`` selects its accounts, ``None`` all. A page can be short, or empty, though another follows. A day
+        that is over has the documents that were issued and the payments that were recorded by its end (UTC), for ever.
+        Raises ``InvalidError`` if it is too long ago.
         """
+        past = on if on < self.today() else None
+        if past and past < clock.now().date() - _KEPT_DAYS:
+            since = (clock.now().date() - _KEPT_DAYS).isoformat()
+            problem = FieldProblem("on", f"is {past}, of which no payments are kept by day", f"{since} or a later day")
+            raise InvalidError(f"on is {past}: what was paid by then is not known", problem)
         page, states = self.counters.with_money(agency, paging, remaining_seconds)
-        found = self._accounts(states, agency)
+        found = self._accounts(states, agency, past)
         items = [shown(one, on) for one in found if not one.allocation.is_cleared]
         return {"on": on.isoformat(), **paging.body(Page(items, page.after)), "totals": _totals(found, on)}
 
@@ -106,8 +125,13 @@ class ReceivableQueries:
         found = _allocated(account, documents, payments).allocation.of(number)
         return found.payment(self.today()) if found else None
 
-    def _accounts(self, states: Sequence[AccountState], agency: str | None) -> list[OpenAccount]:
-        """Return the accounts of these items, which follow each other in the list of an agency's, or of all."""
+    def _accounts(
+        self, states: Sequence[AccountState], agency: str | None, past: date | None = None
+    ) -> list[OpenAccount]:
+        """Return the accounts of these items, which follow each other in the list of an agency's, or of all.
+
+        ``past``: at the end of this day; ``None`` for now.
+        """
         if not states:
             return []
         documents = (
@@ -116,7 +140,25 @@ class ReceivableQueries:
             else self._documents_of(agency)
         )
         payments = self._payments(states)
+        if past:
+            documents = {account: [one for one in some if one.issued_on <= past] for account, some in documents.items()}
+            read = self.workers.map(lambda state: self._payments_by(past, state, payments[state.account]), states)
+            payments = {state.account: one for state, one in zip(states, read, strict=True)}
         return [_allocated(one.account, documents, payments[one.account]) for one in states]
+
+    def _payments_by(self, past: date, state: AccountState, payments: _Payments) -> _Payments:
+        """Return the payments of an account that were recorded by the end of a day, of all of them."""
+        month = Period.of(past)
+        low, high = day_sk(month.first_day), day_sk(date.max)
+        own = self.entities.read(Range(account_pk(state.account), low, high, consistent=True), _PAGE)
+        days = {
+            day_of(values["sk"]): Totals.of(values).payments for values in state.counters_for_readers(own, low, high)
+        }
+        later = money.total(amount for day, amount in days.items() if day > past)
+        paid = money.total(amount for day, amount in days.items() if day <= past)
+        before = {period: amount for period, amount in payments.by_period.items() if period < month}
+        named = tuple(one for one in payments.named if one.recorded_on <= past)
+        return _Payments(money.subtract(payments.total, later), named, ({month: paid} if paid else {}) | before)
 
     def _documents_of(self, agency: str) -> Documents:
         """Return the statements and credit notes of an agency by account."""
@@ -156,7 +198,12 @@ class ReceivableQueries:
         }
         left_at = {str(period_of(values["sk"])): values.get("left_at", 0) for values in own}
         named = (
-            NamedPayment(Identity(values["source"], values["id"]), values["statement"], Decimal(values["amount"]))
+            NamedPayment(
+                Identity(values["source"], values["id"]),
+                values["statement"],
+                Decimal(values["amount"]),
+                paid_on(values["sk"]),
+            )
             for values in listed
             if values["period"] >= str(first or "")
             and values["counted_at"] <= max(state.version, left_at.get(values["period"], 0))
