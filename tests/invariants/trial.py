@@ -25,6 +25,7 @@ from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.ledger.reading.sealed_index import INDEXED, keys_in
 from quarterhour.model import money
+from quarterhour.model.charge_totals import ChargeTotals
 from quarterhour.model.clock import iso_exact
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.totals import Totals
@@ -421,7 +422,8 @@ class Trial(World):
         pages = self.dynamodb.get_paginator("scan").paginate(
             TableName=self.stack.ref("IdentityTable"), ConsistentRead=True
         )
-        return {item["event"]["S"]: item for page in pages for item in page["Items"]}
+        items = (item for page in pages for item in page["Items"])
+        return {item["event"]["S"]: item for item in items if not item["event"]["S"].startswith("#")}  # no orders
 
     def _every_append_is_the_same(self, ledger: list[dict[str, str]]) -> None:
         """Each posting has the attributes that its claim fixes, whichever request appended it."""
@@ -503,7 +505,9 @@ class Trial(World):
             sums: dict[tuple[str, str], Totals] = {}
             for item in items:
                 of = f"{item['agency']}#{item['currency']}", item["period"]
-                sums[of] = _plus(sums.get(of, Totals()), item)
+                before = sums.get(of, Totals())
+                charges = ChargeTotals.of_event(item.get("charges", ""), Decimal(item["commission"]), item["position"])
+                sums[of] = replace(_plus(before, item), charges=before.charges + charges)
             assert {of: totals for of, totals in counted.items() if totals.events} == sums, (
                 f"periods differ from the {where}"
             )

@@ -55,12 +55,28 @@ class Appends:
 
     def _append(self, members: Members, request: RecordingRequest) -> None:
         """Append segments that this request has planned."""
+        members = self._with_order_fees(members, request)
         segments = [new_segment(planned, [(one.claim, one.event) for one in tickets]) for planned, tickets in members]
         appended = self.segments.append(segments, partial(_may_append, request))
         for segment, (_, tickets) in zip(segments, members, strict=True):
             for key, ticket in zip(segment.claims, tickets, strict=True):
                 if key in appended:
                     ticket.recorded = ticket.claim
+
+    def _with_order_fees(self, members: Members, request: RecordingRequest) -> Members:
+        """Decide which lines bear the fees of their orders; leave out those of which that cannot be decided now."""
+        lines = [(one.claim, one.event) for _, some in members for one in some if one.claim.terms.in_order]
+        if not lines:
+            return members
+        borne = self.claims.orders.register(lines, request.in_time)
+        decided: Members = []
+        for planned, tickets in members:
+            kept = [one for one in tickets if not one.claim.terms.in_order or one.identity in borne]
+            for ticket in kept:
+                ticket.bear(borne.get(ticket.identity))
+            if kept:
+                decided.append((planned, kept))
+        return decided
 
     def _moved(self, tickets: Sequence[Ticket], request: RecordingRequest) -> list[Ticket]:
         """Move the claims of tickets to new segments of now; return the tickets whose claims were moved."""

@@ -82,11 +82,13 @@ _TERMS: Final = _Codec(
     _Attribute("arithmetic", "arithmetic", absent=""),
     _flag("unregistered", "unregistered", UNREGISTERED),
     _Attribute("lacks", LACKS, absent=""),
+    _flag("in_order", "in_order", "1"),
 )
 _RERATED: Final = _Codec(
     _Attribute("commission_rate", "rerated_rate", money.plain, Decimal),
     _Attribute("origin", "rerated_terms"),
     _Attribute("arithmetic", "rerated_arithmetic", absent=""),
+    _flag("in_order", "rerated_in_order", "1"),
 )
 _REFUNDABLE: Final = _Codec(
     _Attribute("account", "account", str, Account.parse),

@@ -23,6 +23,7 @@ from quarterhour.ledger.recording.claim_items import (
 from quarterhour.ledger.recording.claims import Claim, Claimed
 from quarterhour.ledger.recording.held_event import Held, HeldEvent, Hold, Reservation, held_values
 from quarterhour.ledger.recording.linked import LinkedClaim, Lost
+from quarterhour.ledger.recording.order_fee_store import OrderFeeStore, put_fees_request
 from quarterhour.ledger.recording.ticket import result_of
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
@@ -98,6 +99,8 @@ def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str
         if before != after
     ]
     puts = [{"Put": claim}, {"Put": {"TableName": entity_table, "Item": entry}}]
+    if linked.order:
+        puts.append({"Put": put_fees_request(identity_table, *linked.order)})
     return {"TransactItems": [*puts, *({"Update": one} for one in changes)]}
 
 
@@ -139,6 +142,11 @@ class ClaimStore:
     identity_table: str
     entity_table: str
     workers: Workers
+
+    @property
+    def orders(self) -> OrderFeeStore:
+        """The fees of orders, which are in the Identity table too."""
+        return OrderFeeStore(self.client, self.identity_table, self.workers)
 
     def claim(
         self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]

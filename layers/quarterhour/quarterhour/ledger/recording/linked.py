@@ -14,6 +14,7 @@ from quarterhour.ledger.events.event import ADJUSTMENT, OPENING, PAYMENT, REFUND
 from quarterhour.ledger.postings.posting import TAX_POINT, Facts
 from quarterhour.ledger.recording.claims import Claim, Refundable
 from quarterhour.ledger.recording.held_event import Held, HeldReason, Hold, Reservation
+from quarterhour.ledger.recording.order_fees import OrderFees, order_key
 from quarterhour.ledger.recording.pricing import (
     BY_REFUND,
     BY_SALE,
@@ -26,9 +27,11 @@ from quarterhour.ledger.recording.pricing import (
 )
 from quarterhour.ledger.recording.remaining import (
     Left,
+    OrderChange,
     OwnParts,
     Parts,
     charges_left,
+    fees_left,
     is_equal,
     left_after,
     linked_terms,
@@ -51,6 +54,14 @@ class Target(NamedTuple):
     claim: Claim
     facts: Facts
 
+    @property
+    def terms(self) -> CommissionTerms:
+        """The terms in force; of a line of an order, with the fees of the order that it bears, as it is recorded."""
+        terms = self.claim.terms_in_force
+        if self.claim.rerated is None and terms.in_order:
+            return terms._replace(arithmetic=self.facts.get("arithmetic", ""))
+        return terms
+
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
@@ -60,6 +71,7 @@ class Gathered:
     ``facts``: those of what they refer to, as far as it is in the ledger. ``terms``: those of adjustments; the terms of
     a refund, a void or a re-rating follow from its sale. ``rate_cards``: the versions that the re-ratings name, as far
     as they exist. ``groups``: those of the agencies of re-ratings, if a rate card needs them.
+    ``orders``: the fees of the orders of sales that are voided or priced again, by their keys.
     """
 
     claims: Mapping[Identity, Claim | Reservation]
@@ -67,6 +79,12 @@ class Gathered:
     terms: Mapping[Identity, CommissionTerms]
     rate_cards: Mapping[Version, RateCard] = field(default_factory=dict)
     groups: RateCards = NO_RATE_CARDS
+    orders: Mapping[str, OrderFees] = field(default_factory=dict)
+
+    def order_of(self, facts: Facts) -> OrderFees | None:
+        """Return the fees of the order of an event, if they were read and there are any."""
+        key = order_key(facts)
+        return self.orders.get(key) if key else None
 
     def sale_of(self, refund: Claim) -> Target | None:
         """Return the sale of a refund, unless it is not known here."""
@@ -82,7 +100,7 @@ class LinkedClaim:
 
     An adjustment that is no re-rating leaves the claim of its sale as it is. ``was_held``: the claim replaces the
     reservation of the event, which was held until now. ``refund``: the claim of the refund that a void takes back, if
-    that names a sale.
+    that names a sale. ``order``: the fees of the order of the sale before and after it, if it changes them.
     """
 
     claim: Claim
@@ -90,6 +108,7 @@ class LinkedClaim:
     after: Claim
     was_held: bool = False
     refund: Claim | None = None
+    order: tuple[OrderFees | None, OrderFees] | None = None
 
     @property
     def corrected(self) -> Sequence[tuple[Claim, Claim]]:
@@ -111,6 +130,7 @@ class _Change(NamedTuple):
     before: Claim
     after: Claim
     refund: Claim | None = None
+    order: tuple[OrderFees | None, OrderFees] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +156,7 @@ def linked_claim(
         claim = claim._replace(amount=change.amount)
     if event.type == REFUND:
         claim = claim._replace(sale=event.linked_to)
-    return LinkedClaim(claim, change.before, change.after, refund=change.refund)
+    return LinkedClaim(claim, change.before, change.after, refund=change.refund, order=change.order)
 
 
 def _taken(event: Event, facts: Facts) -> tuple[str | None, str | None]:
@@ -167,7 +187,7 @@ def _change(event: Event, target: Target, gathered: Gathered, settings: Recordin
         return _Change(event.amount, terms, claim, claim)
     if sale is None:
         return _of_no_sale(event, target.facts["type"])
-    return _void(event, target, sale) if event.type == VOID else _refund(event, target, sale)
+    return _void(event, target, sale, gathered) if event.type == VOID else _refund(event, target, sale)
 
 
 def _corrects_commission(adjustment: Event, facts: Facts) -> bool:
@@ -195,14 +215,30 @@ def _rerating(
         return terms
     parts = Parts.of(facts)
     left = claim.left_of(parts.amount)
-    due, paid = (charges_left(one, parts, left) for one in (terms, claim.terms_in_force))
+    order = _rerated_order(target, terms, gathered)
+    if order:
+        terms = terms.bearing(order[1].owned_by(claim.identity), parts.amount)
+    due, paid = (charges_left(one, parts, left) for one in (terms, target.terms))
     posted = due and paid and rerating_terms(due, paid, terms.commission_rate)
     if due is None or paid is None or posted is None or posted.commission(event.amount) is None:
         return _refuse(event, "data.rerating", "gives a commission of more than 38 digits", "a rule with fewer digits")
     if is_equal(due, paid):
         problem = f"changes nothing: the commission of what is left is {money.plain(paid.commission)} already"
         return _refuse(event, "data.rerating", problem, "a rate card that gives another commission")
-    return _Change(event.amount, posted, claim, _changed(claim, rerated=terms))
+    changed = order if order and order[0] != order[1] else None
+    return _Change(event.amount, posted, claim, _changed(claim, rerated=terms), order=changed)
+
+
+def _rerated_order(
+    target: Target, terms: CommissionTerms, gathered: Gathered
+) -> tuple[OrderFees | None, OrderFees] | None:
+    """Return the fees of the order of a sale before and after it is priced again; ``None`` if there are none."""
+    key = order_key(target.facts) if terms.in_order else None
+    if key is None:
+        return None
+    before = gathered.orders.get(key)
+    known = before or OrderFees.of(key, target.claim.expires_at)
+    return before, known.rerated(target.claim.identity, terms.order_fees)
 
 
 def _rerated_terms(
@@ -240,8 +276,8 @@ def _of_another_account(event: Event, what: str = "a sale") -> Rejection:
 
 def _refund(event: Event, target: Target, sale: Refundable) -> _Change | Rejection:
     claim = target.claim
-    if event.commission_rate not in {None, claim.terms_in_force.commission_rate}:
-        problem = f"is {event.commission_rate}, the sale's was {claim.terms_in_force.commission_rate}"
+    if event.commission_rate not in {None, target.terms.commission_rate}:
+        problem = f"is {event.commission_rate}, the sale's was {target.terms.commission_rate}"
         expected = "none, as a refund has the commission rate of its sale"
         return _refuse(event, "data.commission_rate", problem, expected)
     if claim.voided and sale.left.is_zero() and not event.rest:
@@ -254,14 +290,14 @@ def _refund(event: Event, target: Target, sale: Refundable) -> _Change | Rejecti
     return _reversal(event, amount, target, OwnParts.of(event.details))
 
 
-def _void(event: Event, target: Target, sale: Refundable) -> _Change | Rejection:
+def _void(event: Event, target: Target, sale: Refundable, gathered: Gathered) -> _Change | Rejection:
     if target.claim.voided and sale.left.is_zero():
         return _voided_before(event, target.claim.voided, "a sale")
     # A sale of 0 can be voided, though nothing is left of it either.
     if sale.left.is_zero() and not Decimal(target.facts["amount"]).is_zero():
         problem, expected = "was refunded whole, so nothing is left to void", "a sale that was not refunded whole"
         return _refuse(event, "data.refers_to", problem, expected)
-    return _reversal(event, money.negated(sale.left), target, OwnParts())
+    return _reversal(event, money.negated(sale.left), target, OwnParts(), order=gathered.order_of(target.facts))
 
 
 def _taking_back(event: Event, target: Target, gathered: Gathered) -> _Change | Rejection:
@@ -287,8 +323,14 @@ def _voided_before(event: Event, by: Identity, what: str) -> Rejection:
     return _refuse(event, "data.refers_to", f"was voided before, by {by}", f"{what} that was not voided before")
 
 
-def _reversal(
-    event: Event, amount: Decimal, sale: Target, own: OwnParts, refund: Claim | None = None
+def _reversal(  # noqa: PLR0913 - what is taken back, of what, and what follows
+    event: Event,
+    amount: Decimal,
+    sale: Target,
+    own: OwnParts,
+    refund: Claim | None = None,
+    *,
+    order: OrderFees | None = None,
 ) -> _Change | Rejection:
     """Return the change that takes an amount (0 or less) back from a sale, with its part of the charges.
 
@@ -301,12 +343,19 @@ def _reversal(
     left = left_after(parts, before, amount, own)
     # After a void, a refund from before it may be taken back: the next void has no kept fee to give back.
     left = left._replace(is_void=is_void or before.is_void)
-    terms = linked_terms(claim.terms_in_force, parts, before, left, BY_REFUND if refund else BY_SALE)
+    fees = OrderChange()
+    if order and not before.is_void:
+        is_last = order.is_last(claim.identity)
+        fees = OrderChange(keeps=not is_last, given_back=order.left if is_last else {})
+    terms = linked_terms(sale.terms, parts, before, left, BY_REFUND if refund else BY_SALE, fees)
     if terms.commission(amount) is None:
         return _too_long(event)
     refundable = claim.refundable and replace(claim.refundable, left=left.amount, tax=left.tax, shipping=left.shipping)
     after = _changed(claim, refundable=refundable, voided=event.identity if is_void else claim.voided)
-    return _Change(amount, terms, claim, after, refund)
+    changed = None
+    if order and not before.is_void:
+        changed = order, order.without_line(claim.identity, fees_left(sale.terms, parts, before))
+    return _Change(amount, terms, claim, after, refund, changed)
 
 
 def _changed(claim: Claim, **fields: Any) -> Claim:  # noqa: ANN401 - those of a claim

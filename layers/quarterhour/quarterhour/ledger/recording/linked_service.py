@@ -1,17 +1,19 @@
 """Claiming linked events: read the claims of their sales, plan, write the claims of both."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from quarterhour.aws.retries import attempts
 from quarterhour.ledger.events.event import VOID, Rejection
+from quarterhour.ledger.postings.posting import Facts
 from quarterhour.ledger.recording.append_service import Appends
 from quarterhour.ledger.recording.claim_store import ClaimStore
 from quarterhour.ledger.recording.claims import Claim, Claimed
-from quarterhour.ledger.recording.held_event import Held, Hold
+from quarterhour.ledger.recording.held_event import Held, Hold, Reservation
 from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, Lost, in_rounds, plan_linked
+from quarterhour.ledger.recording.order_fees import order_key
 from quarterhour.ledger.recording.plan import RecordingRequest
 from quarterhour.ledger.recording.segment_store import SegmentStore
 from quarterhour.ledger.recording.ticket import Ticket, placed
@@ -111,9 +113,10 @@ class LinkedClaims:
                 *(one for of in sales if isinstance(one := claims.get(of), Claim)),
             ]
         )
+        facts = self.segments.postings(list(posted))
         return Gathered(
             claims,
-            self.segments.postings(list(posted)),
+            facts,
             {ticket.identity: ticket.terms for ticket in tickets if ticket.terms},
             {
                 (rerating.rate_card, rerating.version): ticket.rate_card
@@ -121,4 +124,19 @@ class LinkedClaims:
                 if ticket.rate_card and (rerating := ticket.event.rerating)
             },
             next((ticket.groups for ticket in tickets if ticket.groups), NO_RATE_CARDS),
+            self.claims.orders.read(orders) if (orders := list(_orders(tickets, claims, facts))) else {},
         )
+
+
+def _orders(
+    tickets: Sequence[Ticket], claims: Mapping[Identity, Claim | Reservation], facts: Mapping[Identity, Facts]
+) -> Iterator[str]:
+    """Yield the keys of the orders whose fees depend on linked events: on voids of lines, and on re-ratings."""
+    for ticket in tickets:
+        of = ticket.event.linked_to
+        sale = claims.get(of) if of else None
+        if of is None or not isinstance(sale, Claim) or of not in facts:
+            continue
+        is_voided = ticket.event.type == VOID and (sale.terms.in_order or sale.terms_in_force.in_order)
+        if (is_voided or (ticket.rate_card and ticket.rate_card.is_once)) and (key := order_key(facts[of])):
+            yield key

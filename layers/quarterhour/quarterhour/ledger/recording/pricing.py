@@ -3,12 +3,12 @@
 The terms are decided when the event is claimed, and stored with the claim. They never change after that.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, REFUND, RERATING, VOID, Event, Rejection
+from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, REFUND, RERATING, SALE, VOID, Event, Rejection
 from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.model import money
 from quarterhour.model.charges import COMMISSION, Charges
@@ -16,7 +16,7 @@ from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import FieldProblem
 from quarterhour.registry.documents.keys import rate_card_name
 from quarterhour.registry.rate_cards import arithmetic
-from quarterhour.registry.rate_cards.arithmetic import Charge, ChargePart, Named
+from quarterhour.registry.rate_cards.arithmetic import Charge, ChargePart, Named, OrderFee
 from quarterhour.registry.rate_cards.charge import Pricing, Sold
 from quarterhour.registry.rate_cards.plan import InForce, RateCardQuery, RateCards, Version
 from quarterhour.registry.rate_cards.rate_card import RateCard, Rule
@@ -48,7 +48,9 @@ class CommissionTerms(NamedTuple):
 
     ``commission_rate``: that of the charge ``commission``, or of the first one. ``origin`` is one of the constants
     above; after ``BY_RATE_CARD`` with a version and perhaps a document. ``unregistered``: the rate cards were looked up
-    for an agency that was not registered. ``lacks``: what a charge needs and the event does not say.
+    for an agency that was not registered. ``lacks``: what a charge needs and the event does not say. ``in_order``: the
+    event is a line of an order, and the rate card has a fee that the order pays once: its arithmetic has that fee
+    until it is decided which line bears it.
     """
 
     commission_rate: Decimal
@@ -56,6 +58,22 @@ class CommissionTerms(NamedTuple):
     arithmetic: str = ""
     unregistered: bool = False
     lacks: str = ""
+    in_order: bool = False
+
+    @property
+    def order_fees(self) -> frozenset[str]:
+        """The names of the charges with a fee that the order pays once."""
+        entries = arithmetic.read(self.arithmetic) if self.arithmetic else []
+        return frozenset(one.name for one in entries if isinstance(one.how, OrderFee))
+
+    def bearing(self, names: Collection[str], amount: Decimal) -> "CommissionTerms":
+        """Return the terms of an event of an amount that bears the fees of the order of these names alone."""
+        if not self.arithmetic:
+            return self
+        entries = [
+            one for one in arithmetic.read(self.arithmetic) if not isinstance(one.how, OrderFee) or one.name in names
+        ]
+        return self._replace(arithmetic=_written(entries, amount))
 
     def commission(self, amount: Decimal) -> Decimal | None:
         """Return the commission of an amount on these terms, or ``None`` if it needs more than 38 digits.
@@ -136,7 +154,8 @@ def terms_of(
     sold = sold_in(event.type, event.amount, event.account.currency, event.details)
     for one in in_force:
         if rule := one.rate_card.rule_for(sold):
-            return rule_terms(rule, sold, pricing, origin_of(one.document, one.version, event.account.agency))
+            origin = origin_of(one.document, one.version, event.account.agency)
+            return _in_order(rule_terms(rule, sold, pricing, origin), one.rate_card, sold, event.type)
     return CommissionTerms(default_commission_rate, BY_DEFAULT)
 
 
@@ -177,8 +196,19 @@ def rule_terms(rule: Rule, sold: Sold, pricing: Pricing, origin: str) -> Commiss
     charges = {entry.name: entry.how for entry in entries if isinstance(entry.how, Charge)}
     first = charges.get(COMMISSION) or next(iter(charges.values()), None)
     rate = money.ZERO if first is None else arithmetic.fraction(first.percent)
-    is_plain = first is not None and entries == [ChargePart(COMMISSION, Charge(first.percent, sold.amount))]
-    return CommissionTerms(rate, origin, "" if is_plain else arithmetic.write(entries), lacks=rule.lacks(sold))
+    return CommissionTerms(rate, origin, _written(entries, sold.amount), lacks=rule.lacks(sold))
+
+
+def _written(entries: Sequence[ChargePart], amount: Decimal) -> str:
+    """Return the text of an arithmetic; empty if it is a percentage of the amount as ``commission``, and no more."""
+    first = entries[0].how if len(entries) == 1 else None
+    is_plain = isinstance(first, Charge) and entries == [ChargePart(COMMISSION, Charge(first.percent, amount))]
+    return "" if is_plain else arithmetic.write(entries)
+
+
+def _in_order(terms: CommissionTerms, rate_card: RateCard, sold: Sold, type_: str) -> CommissionTerms:
+    is_line = rate_card.is_once and sold.in_order and type_ == SALE and sold.items is not None
+    return terms._replace(in_order=True) if is_line else terms
 
 
 def terms_by(rate_card: RateCard, facts: Mapping[str, str], pricing: Pricing, origin: str) -> CommissionTerms | None:
@@ -191,7 +221,7 @@ def terms_by(rate_card: RateCard, facts: Mapping[str, str], pricing: Pricing, or
         return None
     sold = sold_in(facts["type"], Decimal(facts["amount"]), facts["currency"], facts)
     rule = rate_card.rule_for(sold)
-    return rule_terms(rule, sold, pricing, origin) if rule else None
+    return _in_order(rule_terms(rule, sold, pricing, origin), rate_card, sold, facts["type"]) if rule else None
 
 
 def sold_in(type_: str, amount: Decimal, currency: str, details: Mapping[str, str]) -> Sold:

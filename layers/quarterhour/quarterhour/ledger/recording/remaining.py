@@ -67,6 +67,17 @@ class Left(NamedTuple):
         return Parts(self.amount, self.tax or money.ZERO, self.shipping or money.ZERO)
 
 
+class OrderChange(NamedTuple):
+    """What becomes of the fees of an order when one of its lines is voided.
+
+    ``keeps``: other lines stand, so that what the line bears of them stays with the order. ``given_back``: what was
+    left with the order, by name, as the last line is void.
+    """
+
+    keeps: bool = False
+    given_back: Mapping[str, Decimal] = {}
+
+
 class OwnParts(NamedTuple):
     """The parts that a refund says itself, with its sign; ``None`` if it leaves one to proportion."""
 
@@ -150,20 +161,41 @@ def _units(how: OfSale, sale: Parts, before: Left, after: Left) -> _Units:
     return money.multiply(whole, of), money.multiply(amounts[0], whole), money.multiply(given, of)
 
 
-def linked_terms(
-    terms: CommissionTerms, sale: Parts, before: Left, after: Left, origin: str = BY_SALE
+def linked_terms(  # noqa: PLR0913, PLR0917 - a sale before and after, and what becomes of its order
+    terms: CommissionTerms,
+    sale: Parts,
+    before: Left,
+    after: Left,
+    origin: str = BY_SALE,
+    order: OrderChange = OrderChange(),  # noqa: B008 - immutable
 ) -> CommissionTerms:
     """Return the terms of an event that changes what is left of a sale, which has ``terms``.
 
     A refund leaves what the sale's terms keep; the void after which nothing stands gives it back.
     """
-    if not terms.arithmetic:
+    if not (terms.arithmetic or order.given_back):
         return CommissionTerms(terms.commission_rate, origin)
     entries = [
         ChargePart(name, arithmetic.share_of(how, units, is_void=after.is_void and not before.is_void))
         for name, how, units in _of_sale(terms, sale, before, after)
+        # A void decides once what becomes of an order's fee: with the line, or with the order.
+        if not (isinstance(how, OrderFee) and (before.is_void or order.keeps))
+    ]
+    entries += [
+        ChargePart(name, OrderFee(money.negated(fee), money.ZERO)) for name, fee in order.given_back.items() if fee
     ]
     return CommissionTerms(terms.commission_rate, origin, arithmetic.write(entries))
+
+
+def fees_left(terms: CommissionTerms, sale: Parts, left: Left) -> dict[str, Decimal]:
+    """Return what is left of the fees of its order that a sale bears, by name."""
+    entries = arithmetic.read(terms.arithmetic) if terms.arithmetic else []
+    found: dict[str, Decimal] = {}
+    for name, how in entries:
+        if isinstance(how, OrderFee):
+            back = arithmetic.share_of(how, _units(how, sale, Left(sale.amount), left), is_void=False)
+            found[name] = money.add(how.order, arithmetic.result(back))
+    return found
 
 
 def charges_left(terms: CommissionTerms, sale: Parts, left: Left) -> Charges | None:

@@ -1,7 +1,7 @@
 """Tickets: what has become of the events of one identity in a request, from their admission to the answer."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, auto
 from itertools import islice
@@ -124,6 +124,13 @@ class Ticket:
         if self.claimed is None:
             raise ValueError(f"{self.identity} is not claimed")
         return self.claimed.claim
+
+    def bear(self, fees: Collection[str] | None) -> None:
+        """Take which fees of its order the event bears, by name; ``None`` if it is in none that has any."""
+        if self.claimed and fees is not None:
+            claim = self.claimed.claim
+            terms = claim.terms.bearing(fees, claim.content(self.event).amount)
+            self.claimed = replace(self.claimed, claim=claim._replace(terms=terms))
 
     def choose_claimed(self) -> bool:
         """Take the event that has the claimed content; return whether there is one."""
