@@ -171,6 +171,7 @@ def test_the_events_of_one_request_find_the_refund_in_the_ledger(world: World) -
     assert sorted(float(one["amount"]) for one in ledger(world)) == [-10, -4, -4, -4, 4, 10, 10, 10]
 
 
+@pytest.mark.slow
 def test_a_crash_at_any_call_takes_a_refund_back_once() -> None:
     for calls in range(12):
         with faulty() as (world, faults):

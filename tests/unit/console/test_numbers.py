@@ -1,9 +1,8 @@
 """Numbers as people write them in their language: read exactly, or refused; nothing is guessed."""
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import Final
-
-import pytest
 
 from tests.support.console_modules import NEEDS_NODE, evaluated
 
@@ -32,33 +31,32 @@ REFUSED: Final = {
 }  # fmt: skip
 
 
-def read(language: str, texts: list[str]) -> list[str | None]:
-    """Return what the console understands of texts."""
-    call = f"module.readNumber(one, {json.dumps(language)}) ?? null"
-    found: list[str | None] = evaluated("lib/numbers.js", f"{json.dumps(texts)}.map((one) => {call})")
-    return found
+def read(texts: Mapping[str, Iterable[str]]) -> dict[str, list[str | None]]:
+    """Return what the console understands of texts, by the language of the reader: in one call of Node.js."""
+    given = json.dumps([[language, list(some)] for language, some in texts.items()])
+    call = "[language, texts.map((one) => module.readNumber(one, language) ?? null)]"
+    return dict(evaluated("lib/numbers.js", f"{given}.map(([language, texts]) => {call})"))
 
 
-@pytest.mark.parametrize("language", UNDERSTOOD)
-def test_a_number_in_the_language_of_the_reader_is_understood_exactly(language: str) -> None:
-    expected = UNDERSTOOD[language]
-    assert dict(zip(expected, read(language, list(expected)), strict=True)) == expected
+def test_a_number_in_the_language_of_the_reader_is_understood_exactly() -> None:
+    assert read(UNDERSTOOD) == {language: list(expected.values()) for language, expected in UNDERSTOOD.items()}
 
 
-@pytest.mark.parametrize("language", REFUSED)
-def test_what_could_be_another_number_is_refused(language: str) -> None:
-    texts = REFUSED[language]
-    assert [text for text, value in zip(texts, read(language, texts), strict=True) if value is not None] == []
+def test_what_could_be_another_number_is_refused() -> None:
+    found = {language: dict(zip(REFUSED[language], values, strict=True)) for language, values in read(REFUSED).items()}
+    assert found == {language: dict.fromkeys(texts) for language, texts in REFUSED.items()}
 
 
-@pytest.mark.parametrize("language", ["en", "de", "fr", "de-CH", "en-IN", "es", "ar-EG", "fa", "sv", "pt-PT", "ja"])
-def test_what_the_console_shows_is_understood_when_it_is_copied_back(language: str) -> None:
+def test_what_the_console_shows_is_understood_when_it_is_copied_back() -> None:
+    languages = ["en", "de", "fr", "de-CH", "en-IN", "es", "ar-EG", "fa", "sv", "pt-PT", "ja"]
     values = ["0.00", "154.87", "1234.00", "-1234567.80", "0.12345", "99999999.99", "12345678901234567890.10"]
-    names = json.dumps(language)
-    shown = f"new Intl.NumberFormat({names}, {{ minimumFractionDigits: (one.split('.')[1] || '').length }}).format(one)"
-    calls = f"{json.dumps(values)}.map((one) => [{shown}, module.unmistakable(one, {names})])"
-    texts = [text for both in evaluated("lib/numbers.js", calls) for text in both]
-    assert read(language, texts) == [value for value in values for _ in range(2)]
+    places = "{ minimumFractionDigits: (one.split('.')[1] || '').length }"
+    shown = f"new Intl.NumberFormat(language, {places}).format(one)"
+    texts = f"{json.dumps(values)}.flatMap((one) => [{shown}, module.unmistakable(one, language)])"
+    calls = f"{json.dumps(languages)}.map((language) => [language, {texts}])"
+    copied = dict(evaluated("lib/numbers.js", calls))
+    twice = [value for value in values for _ in range(2)]
+    assert read(copied) == dict.fromkeys(languages, twice)
 
 
 def test_what_was_understood_is_shown_so_that_nobody_reads_another_number() -> None:

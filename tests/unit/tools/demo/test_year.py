@@ -21,9 +21,10 @@ def lines(calendar: Calendar = CALENDAR, seed: int = 7) -> list[DayLine]:
 
 
 def test_the_same_seed_and_the_same_end_give_the_same_year() -> None:
-    assert lines() == lines()
-    assert lines() != lines(seed=8)
-    assert 10_000 < len(lines()) < 25_000
+    year = lines()
+    assert year == lines()
+    assert year != lines(seed=8)
+    assert 10_000 < len(year) < 25_000
 
 
 def test_forty_agencies_can_be_registered_as_they_are() -> None:
@@ -60,14 +61,15 @@ def test_the_year_begins_twelve_months_before_its_last_month() -> None:
 
 
 def test_one_agency_grows_one_fails_and_the_last_month_has_what_finance_must_decide() -> None:
-    sold = Counter((line.body["subject"], line.body["time"][:7]) for line in lines() if line.kind == "sale")
+    year = lines()
+    sold = Counter((line.body["subject"], line.body["time"][:7]) for line in year if line.kind == "sale")
     assert sold["24", "2026-11"] > 4 * sold["24", "2025-12"]
     assert sold[FAILS, "2025-12"] > 30
     assert (sold[FAILS, "2026-09"], sold[FAILS, "2026-11"]) == (0, 0)
     assert {month for agency, month in sold if agency == UNREGISTERED} == {"2026-11"}
-    dollars = [line.body for line in lines() if line.body["data"]["currency"] == "USD"]
+    dollars = [line.body for line in year if line.body["data"]["currency"] == "USD"]
     assert {(one["subject"], one["time"][:7]) for one in dollars} == {(CLIENT, "2026-11")}
-    held = Counter(line.kind for line in lines() if line.verdict == "held")
+    held = Counter(line.kind for line in year if line.verdict == "held")
     assert held == {"refund of no sale": 3, "sale of a closed agency": 2}
 
 
