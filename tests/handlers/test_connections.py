@@ -73,6 +73,8 @@ def test_a_connection_is_created_shown_changed_and_deleted_without_its_secret(wo
         ({"source": "a#b"}, "source"),
         ({"map": 5}, "map"),
         ({"map": "x" * 100_001}, "map"),
+        ({"map": "no map"}, "map"),
+        ({"map": '[settings]\nagency = "whose"\n[[event]]\nid = "{id}"'}, "map"),
         ({"colour": "red"}, "colour"),
         ({"provider": "generic"}, "secret"),
         ({"provider": "generic", "secret": SECRETS[Provider.GENERIC]}, "agency"),

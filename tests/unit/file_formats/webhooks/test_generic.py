@@ -97,7 +97,7 @@ def test_a_map_in_the_language_of_files_reads_the_items_of_a_payload() -> None:
         (5, MAP.replace('items = "lines"', ""), "the payload is a list of 1, not a list of objects"),
         ({"lines": 5}, MAP, "lines is 5, not a list of objects"),
         ({}, "no map", "the map of the connection: map: is not TOML"),
-        ({}, f"{MAP}[settings]\nagency = 'whose'", "the map of the connection: [values] lacks agency"),
+        ({}, f"{MAP}[settings]\nagency = 'whose'", "the map of the connection: lacks agency in [values]"),
     ],
 )
 def test_what_a_map_cannot_read_is_a_problem(payload: object, map_: str, problem: str) -> None:

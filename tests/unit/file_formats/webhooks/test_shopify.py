@@ -250,6 +250,13 @@ def test_a_refund_of_no_item_needs_an_agency_of_the_whole_shop() -> None:
     assert mapped(payload).problem == "10.00 are refunded of no item, so that no agency is known"
     found = mapped(payload, MapSettings(AgencyRule(fixed="42")))
     assert shown(found) == [("1:refund:5:1", REFUND, "42", "-10.00")]
+    assert shown(mapped(refund(), MapSettings(AgencyRule(fixed="42")))) == [("1:refund:5:1", REFUND, "42", "-1.00")]
+
+
+def test_a_refund_that_failed_or_is_of_nothing_is_left_out() -> None:
+    failed = [{"status": "failure", "currency": "EUR", "amount": "5.00"}]
+    assert mapped(refund(back("5.00", line()), transactions=failed)).excluded[0].rule == "refunds that failed"
+    assert mapped(refund(transactions=[])).excluded[0].rule == "refunds of nothing"
 
 
 @pytest.mark.parametrize(

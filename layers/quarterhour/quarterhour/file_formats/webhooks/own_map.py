@@ -13,6 +13,7 @@ from quarterhour.file_formats.csv.table import CsvRecord
 from quarterhour.file_formats.webhooks.delivery import Excluded, Mapped
 from quarterhour.file_formats.webhooks.payload import PayloadError, at_path, objects
 from quarterhour.model import money
+from quarterhour.model.fields import printable
 
 STATE: Final = "state"
 """The lookup of a map that says what the statuses of orders mean."""
@@ -26,6 +27,20 @@ def _loaded(text: str) -> CsvMap:
         return load_map(text)
     except MapError as error:
         raise PayloadError(f"the map of the connection: {error}") from None
+
+
+def check(map_: str) -> None:
+    """Raise ``ValueError`` with the problem of a map that cannot be used."""
+    try:
+        csv_map = load_map(map_)
+    except MapError as error:
+        raise ValueError(printable(error)) from None
+    if csv_map.settings and STATE not in csv_map.lookups:
+        raise ValueError(_lacking(csv_map))
+
+
+def _lacking(csv_map: CsvMap) -> str:
+    return f"lacks {', '.join(sorted(csv_map.settings))} in [values]"
 
 
 def state_in(map_: str, status: str) -> str:
@@ -42,7 +57,7 @@ def events_by(map_: str, payload: object) -> Mapped:
     """
     csv_map = _loaded(map_)
     if csv_map.settings:
-        raise PayloadError(f"the map of the connection: [values] lacks {', '.join(sorted(csv_map.settings))}")
+        raise PayloadError(f"the map of the connection: {_lacking(csv_map)}")
     alone = payload if isinstance(payload, list) else [payload]
     items = objects(at_path(payload, csv_map.items) if csv_map.items else alone, csv_map.items or "the payload")
     columns = list(csv_map.clean)

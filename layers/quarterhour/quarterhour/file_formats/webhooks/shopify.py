@@ -53,6 +53,7 @@ _STATES: Final[Mapping[str, str]] = {
 }
 _EDIT: Final = "order edits, whose money is in orders/updated and refunds/create"
 _MONEY: Final = "shop_money"
+_FAILED: Final = frozenset({"failure", "error"})
 
 
 @dataclass(slots=True)
@@ -257,14 +258,18 @@ class _Refund:
         self._lines = objects(refund["refund_line_items"], "refund_line_items")
         self._transactions = objects(refund.get("transactions"), "transactions")
         self._adjustments = objects(refund.get("order_adjustments"), "order_adjustments")
-        self._currency = self._its_currency()
         self._left_out = LeftOut()
 
     def mapped(self) -> Mapped:
         """Return the refunds of items, and of the order as a whole."""
-        is_test = bool(self._transactions) and all(one.get("test") is True for one in self._transactions)
-        if is_test and not self._settings.with_test:
-            return Mapped(excluded=[Excluded("test orders")])
+        if self._transactions and all(one.get("test") is True for one in self._transactions):
+            if not self._settings.with_test:
+                return Mapped(excluded=[Excluded("test orders")])
+        elif self._transactions and all(one.get("status") in _FAILED for one in self._transactions):
+            return Mapped(excluded=[Excluded("refunds that failed")])
+        if not (self._lines or self._adjustments or self._transactions):
+            return Mapped(excluded=[Excluded("refunds of nothing")])
+        self._currency = self._its_currency()
         at = time_of(self._refund.get("created_at"), "created_at")
         items = self._items().with_amounts()
         shipping, difference = self._of_order()
@@ -272,6 +277,8 @@ class _Refund:
         taken = shares(less, [one.amount for one in items], self._currency)
         events = [self._of_item(one, off, at) for one, off in zip(items, taken, strict=True) if one.amount != off]
         beyond = money.add(shipping, max(money.negated(difference), money.ZERO))
+        if not self._lines and not self._adjustments:
+            beyond = self._paid()
         events += self._of_whole(items, beyond, at)
         self._left_out.add("duties", _amount(self._refund, "total_duties"), self._currency)
         return Mapped(events, self._left_out.all())
@@ -307,13 +314,16 @@ class _Refund:
         tax = money.total(_amount(one, "total_tax") for one in self._lines)
         if self._settings.with_tax is None or not tax:
             return False
-        paid = money.total(_amount(one, "amount") for one in self._transactions if one.get("status") == "success")
+        paid = self._paid()
         whole = money.total(_amount(one, "subtotal") for one in self._lines)
         for one in self._adjustments:
             whole = money.subtract(whole, money.add(_amount(one, "amount"), _amount(one, "tax_amount")))
         if paid not in {whole, money.add(whole, tax)}:
             raise PayloadError("the money paid back does not show whether the amounts of items have their tax in them")
         return paid == whole
+
+    def _paid(self) -> Decimal:
+        return money.total(_amount(one, "amount") for one in self._transactions if one.get("status") == "success")
 
     def _of_order(self) -> tuple[Decimal, Decimal]:
         """Return the shipping that is refunded, and by how much less than its items the refund is."""
