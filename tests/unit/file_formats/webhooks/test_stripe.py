@@ -10,6 +10,7 @@ import pytest
 from quarterhour.file_formats.csv.events import converted
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map
+from quarterhour.file_formats.csv.summary import ConvertedRow
 from quarterhour.file_formats.csv.table import read_table
 from quarterhour.file_formats.webhooks.delivery import AgencyRule, Delivery, Mapped, MapSettings, Provider
 from quarterhour.file_formats.webhooks.maps import events_of
@@ -70,15 +71,25 @@ def rules(found: Mapped) -> list[tuple[str, dict[str, Decimal]]]:
     return [(one.rule, dict(one.amounts)) for one in found.excluded]
 
 
-def test_a_charge_is_the_sale_of_the_export_file() -> None:
-    header = (
-        "id,Created date (UTC),Amount,Amount Refunded,Currency,Status,Dispute Status,Disputed Amount,Dispute Date (UTC)"
-    )
-    rows = "ch_1,2026-10-01 08:00:00,90.00,25.00,eur,Disputed,lost,25.00,2026-10-01 08:01:00,A-1\n"
+COLUMNS: Final = (
+    "id,Created date (UTC),Amount,Amount Refunded,Currency,Status,Dispute Status,Disputed Amount,Dispute Date (UTC),"
+    "order_id (metadata)"
+)
+
+
+def cents(number: int) -> str:
+    return str(Decimal(number).scaleb(-2))
+
+
+def converted_file(rows: str) -> list[ConvertedRow]:
     csv_map = load_map(read_map("stripe_payments"))
-    text = f"{header},order_id (metadata)\n{rows}"
-    table = read_table(numbered(io.StringIO(text, newline="")), csv_map.file, csv_map.used_by)
-    [row] = converted(table, csv_map, {"agency": "42"})
+    text = io.StringIO(f"{COLUMNS}\n{rows}\n", newline="")
+    table = read_table(numbered(text), csv_map.file, csv_map.used_by)
+    return list(converted(table, csv_map, {"agency": "42"}))
+
+
+def test_a_charge_is_the_sale_of_the_export_file() -> None:
+    [row] = converted_file("ch_1,2026-10-01 08:00:00,90.00,25.00,eur,Disputed,lost,25.00,2026-10-01 08:01:00,A-1")
     [sale] = mapped(charge()).events
     [of_dispute] = mapped(dispute()).events
     assert [one.body for one in row.events] == [sale, of_dispute]
@@ -170,6 +181,7 @@ def test_events_of_other_objects_are_left_out() -> None:
 def test_a_year_in_any_order_and_twice_is_what_the_payments_come_to(seed: int) -> None:
     pick = random.Random(seed)  # noqa: S311 - made-up payments
     deliveries: list[dict[str, Any]] = []
+    rows: list[str] = []
     net = 0
     for number in range(80):
         id_, amount = f"ch_{number}", pick.randint(2, 9999)
@@ -185,14 +197,20 @@ def test_a_year_in_any_order_and_twice_is_what_the_payments_come_to(seed: int) -
         if what in {"won", "lost"}:
             deliveries += [dispute(**over, status="needs_response"), dispute(**over, status=what)]
         net -= back if what in {"refund", "lost"} else 0
+        refunded = cents(back) if what == "refund" else "0.00"
+        disputed = f"{what},{cents(back)},2026-10-01 08:01:00" if what in {"won", "lost"} else ",,"
+        rows.append(f"{id_},2026-10-01 08:00:00,{cents(amount)},{refunded},eur,Paid,{disputed},A-1")
     twice = deliveries * 2
     pick.shuffle(twice)
-    ledger = SmallLedger()
-    for one in twice:
-        for event in mapped(one).events:
+    of_webhooks = [event for one in twice for event in mapped(one).events]
+    of_file = [event.body for row in converted_file("\n".join(rows)) for event in row.events]
+    half = len(of_webhooks) // 2
+    for history in (of_webhooks, of_file + of_webhooks, of_webhooks[:half] + of_file + of_webhooks[half:]):
+        ledger = SmallLedger()
+        for event in history:
             ledger.add(event)
-    assert (ledger.conflicts, ledger.held) == ([], [])
-    assert ledger.net() == {"42": Decimal(net).scaleb(-2)}
+        assert (ledger.conflicts, ledger.held) == ([], [])
+        assert ledger.net() == {"42": Decimal(net).scaleb(-2)}
 
 
 def test_whatever_a_payload_holds_is_mapped_or_a_problem() -> None:
