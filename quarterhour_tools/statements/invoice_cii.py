@@ -6,11 +6,11 @@ from typing import Final
 from quarterhour.model import money
 from quarterhour.statements.document.invoice import (
     CREDIT_TRANSFER,
-    ITEM,
     NORM,
     UNIT,
     VAT,
     Invoice,
+    InvoiceLine,
     InvoiceParty,
     InvoiceRow,
     invoice_of,
@@ -57,7 +57,7 @@ def _content(invoice: Invoice) -> str:
             ),
             group(
                 "rsm:SupplyChainTradeTransaction",
-                *(_line(number, row) for number, row in enumerate(invoice.rows, 1)),
+                *(_line(number, *both) for number, both in enumerate(invoice.lines, 1)),
                 group(
                     "ram:ApplicableHeaderTradeAgreement",
                     group("ram:SellerTradeParty", _party(invoice.seller)),
@@ -106,20 +106,20 @@ def _category(row: InvoiceRow) -> str:
     return text("ram:CategoryCode", row.category)
 
 
-def _line(number: int, row: InvoiceRow) -> str:
+def _line(number: int, row: InvoiceRow, line: InvoiceLine) -> str:
     return group(
         "ram:IncludedSupplyChainTradeLineItem",
         group("ram:AssociatedDocumentLineDocument", text("ram:LineID", str(number))),
         group(
             "ram:SpecifiedTradeProduct",
-            text("ram:Name", ITEM),
+            text("ram:Name", line.item),
             text("ram:Description", row.description),
         ),
         group(
             "ram:SpecifiedLineTradeAgreement",
-            group("ram:NetPriceProductTradePrice", _amount("ChargeAmount", row.price)),
+            group("ram:NetPriceProductTradePrice", _amount("ChargeAmount", line.price)),
         ),
-        group("ram:SpecifiedLineTradeDelivery", text("ram:BilledQuantity", row.quantity, unitCode=UNIT)),
+        group("ram:SpecifiedLineTradeDelivery", text("ram:BilledQuantity", line.quantity, unitCode=UNIT)),
         group(
             "ram:SpecifiedLineTradeSettlement",
             group(
@@ -128,7 +128,7 @@ def _line(number: int, row: InvoiceRow) -> str:
                 _category(row),
                 text("ram:RateApplicablePercent", row.percent),
             ),
-            group("ram:SpecifiedTradeSettlementLineMonetarySummation", _amount("LineTotalAmount", row.base)),
+            group("ram:SpecifiedTradeSettlementLineMonetarySummation", _amount("LineTotalAmount", line.base)),
         ),
     )
 

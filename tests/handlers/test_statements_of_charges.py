@@ -1,13 +1,16 @@
 """Statements of rate cards with several charges, from recording to the proof: the figures are worked out by hand."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.proof.verify import verify
+from quarterhour.statements.keys import statement_prefix
 from tests.handlers.test_statement_runs import NOVEMBER, OCTOBER, Marketplace
 from tests.handlers.test_taxes import AMSTERDAM, STANDARD_21, agency
 from tests.support.agencies import ANYWHERE
@@ -100,3 +103,17 @@ def test_all_of_it_is_proven(sealed: Marketplace) -> None:
     found = verify(opening(files), files)
     assert found.problems == []
     assert (found.drafts, found.waiting) == (3, 0)
+
+
+def test_page_and_invoice_have_a_line_for_each_charge_too(sealed: Marketplace) -> None:
+    prefix = statement_prefix(OCTOBER, Account("t", "EUR"))
+    page, xml = (sealed.read(prefix + name).decode() for name in ("statement.html", "statement.xml"))
+    page = page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "12 % from 0.00 to 1,000.00" in page
+    assert "10 % from 1,000.00" in page
+    assert "30 of 31 days" in page
+    assert re.findall("<cbc:Name>(.*?)</cbc:Name>", xml) == ["Commission on sales", "payment fee", "listing fee"]
+    assert re.findall('<cbc:LineExtensionAmount currencyID="EUR">(.*?)<', xml) == ["187.30", "140.00", "17.30", "30.00"]
+    later = sealed.read(statement_prefix(NOVEMBER, Account("t", "EUR")) + "statement.html").decode()
+    assert "Charged by earlier documents" in later
+    assert "Up to the minimum of" in later

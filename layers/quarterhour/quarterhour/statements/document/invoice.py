@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from quarterhour.model import money
+from quarterhour.model.charges import COMMISSION
 from quarterhour.model.currencies import LIVES
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
@@ -25,7 +26,7 @@ UNIT: Final = "C62"
 """The unit of a quantity, "one": a code of UN/ECE Recommendation 20."""
 VAT: Final = "VAT"
 ITEM: Final = "Commission on sales"
-"""What each line charges."""
+"""What a line charges by the name of ``commission``."""
 NO_TAX: Final = "O"
 """The tax category of what is outside the scope of VAT."""
 
@@ -65,8 +66,25 @@ class InvoiceParty(NamedTuple):
     contact: str | None
 
 
+class InvoiceLine(NamedTuple):
+    """A line of an invoice: a charge and its amount."""
+
+    item: str
+    base: Decimal
+
+    @property
+    def quantity(self) -> str:
+        """The quantity: -1 gives back a commission, as no price may be negative."""
+        return "-1" if self.base < 0 else "1"
+
+    @property
+    def price(self) -> Decimal:
+        """The price of one unit."""
+        return self.base.copy_abs()
+
+
 class InvoiceRow(NamedTuple):
-    """A line of an invoice. It is also a row of the invoice's tax, as each line has another category or percentage.
+    """A row of an invoice's tax, with its lines, whose sum is the base.
 
     ``category``: of UNTDID 5305. ``percent`` is ``None`` outside the scope of VAT. ``exemption``: code and text of the
     reason for no tax. ``description``: the tax points.
@@ -78,16 +96,7 @@ class InvoiceRow(NamedTuple):
     description: str
     base: Decimal
     tax: Decimal
-
-    @property
-    def quantity(self) -> str:
-        """The quantity: -1 gives back a commission, as no price may be negative."""
-        return "-1" if self.base < 0 else "1"
-
-    @property
-    def price(self) -> Decimal:
-        """The price of one unit."""
-        return self.base.copy_abs()
+    lines: tuple[InvoiceLine, ...]
 
 
 class Preceding(NamedTuple):
@@ -127,6 +136,11 @@ class Invoice:
     def is_credit_note(self) -> bool:
         """Whether it is a credit note."""
         return self.type_code == CREDIT_NOTE_CODE
+
+    @property
+    def lines(self) -> list[tuple[InvoiceRow, InvoiceLine]]:
+        """Its lines, each with the row of tax that has it."""
+        return [(row, line) for row in self.rows for line in row.lines]
 
     @property
     def net(self) -> Decimal:
@@ -235,6 +249,13 @@ def _row(row: StatementContent, *, is_credit_note: bool) -> InvoiceRow:
         f"Tax points: {', '.join(_span(one['from'], one['to']) for one in row['tax_points'])}",
         _signed(row["base"], is_credit_note=is_credit_note),
         _signed(row["tax"], is_credit_note=is_credit_note),
+        tuple(
+            InvoiceLine(
+                ITEM if one["name"] == COMMISSION else one["name"],
+                _signed(one["amount"], is_credit_note=is_credit_note),
+            )
+            for one in row["charges"]
+        ),
     )
 
 

@@ -7,11 +7,11 @@ from typing import Final
 from quarterhour.model import money
 from quarterhour.statements.document.invoice import (
     CREDIT_TRANSFER,
-    ITEM,
     NORM,
     UNIT,
     VAT,
     Invoice,
+    InvoiceLine,
     InvoiceParty,
     InvoiceRow,
     invoice_of,
@@ -109,7 +109,7 @@ def _content(invoice: Invoice) -> str:
                 _amount("PrepaidAmount", invoice.prepaid, currency) if invoice.prepaid else "",
                 _amount("PayableAmount", invoice.due, currency),
             ),
-            *(_line(number, row, invoice) for number, row in enumerate(invoice.rows, 1)),
+            *(_line(number, *both, invoice) for number, both in enumerate(invoice.lines, 1)),
         ]
     )
 
@@ -168,18 +168,18 @@ def _tax(row: InvoiceRow, currency: str) -> str:
     )
 
 
-def _line(number: int, row: InvoiceRow, invoice: Invoice) -> str:
+def _line(number: int, row: InvoiceRow, line: InvoiceLine, invoice: Invoice) -> str:
     kind = "CreditNoteLine" if invoice.is_credit_note else "InvoiceLine"
     quantity = "cbc:CreditedQuantity" if invoice.is_credit_note else "cbc:InvoicedQuantity"
     return group(
         f"cac:{kind}",
         text("cbc:ID", str(number)),
-        text(quantity, row.quantity, unitCode=UNIT),
-        _amount("LineExtensionAmount", row.base, invoice.currency),
+        text(quantity, line.quantity, unitCode=UNIT),
+        _amount("LineExtensionAmount", line.base, invoice.currency),
         group(
             "cac:Item",
             text("cbc:Description", row.description),
-            text("cbc:Name", ITEM),
+            text("cbc:Name", line.item),
             group(
                 "cac:ClassifiedTaxCategory",
                 text("cbc:ID", row.category),
@@ -187,5 +187,5 @@ def _line(number: int, row: InvoiceRow, invoice: Invoice) -> str:
                 _TAX_SCHEME,
             ),
         ),
-        group("cac:Price", _amount("PriceAmount", row.price, invoice.currency)),
+        group("cac:Price", _amount("PriceAmount", line.price, invoice.currency)),
     )

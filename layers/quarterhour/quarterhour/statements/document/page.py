@@ -6,13 +6,14 @@ from quarterhour.statements.document.collected import is_paid_out
 from quarterhour.statements.document.language import language_of
 from quarterhour.statements.document.page_amounts import AmountsPart
 from quarterhour.statements.document.page_appendix import AppendixPart
+from quarterhour.statements.document.page_charges import ChargesPart
 from quarterhour.statements.document.page_lines import LinesPart
 from quarterhour.statements.document.page_part import StatementContent, agency_name
 from quarterhour.statements.document.page_parties import PartiesPart
 from quarterhour.statements.document.page_style import page_style
 from quarterhour.web.html.markup import block, escaped, heading, image, name, page, paragraph
 
-_PARTS: Final = (PartiesPart, AmountsPart, LinesPart, AppendixPart)
+_PARTS: Final = (PartiesPart, AmountsPart, ChargesPart, LinesPart, AppendixPart)
 
 
 def statement_page(document: StatementContent) -> bytes:

@@ -44,7 +44,7 @@ class PagePart(ABC):
     @property
     def _has_charge(self) -> bool:
         """Whether the document has a commission or a tax, or lines that come to none."""
-        return any(self._of["by_kind"][kind]["lines"] for kind in CHARGED)
+        return bool(self._of["period_charges"]) or any(self._of["by_kind"][kind]["lines"] for kind in CHARGED)
 
     def _is_shown(self, tax: StatementContent) -> bool:
         return self._has_charge or bool(Decimal(tax["base"]))
