@@ -81,17 +81,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(INTERRUPTED_MESSAGE, file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
-        if not isinstance(error, (ToolError, OSError)) and not _is_of_aws(error):
+        from quarterhour_tools.aws_errors import sentence_of  # noqa: PLC0415 - only an error needs it
+
+        said = sentence_of(error)
+        if said is None and not isinstance(error, (ToolError, OSError)):
             raise
-        print(f"quarterhour: {printable(error)}", file=sys.stderr)
+        print(f"quarterhour: {printable(said or error)}", file=sys.stderr)
         return _CANNOT
     return code
-
-
-def _is_of_aws(error: Exception) -> bool:
-    """Return whether a client of AWS has raised an error, without loading botocore for commands that have no client."""
-    loaded = sys.modules.get("botocore.exceptions")
-    return loaded is not None and isinstance(error, (loaded.BotoCoreError, loaded.ClientError))
 
 
 def command(name: str) -> Command:

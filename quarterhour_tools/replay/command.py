@@ -17,6 +17,7 @@ from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour_tools.bucket import prepare_folder
+from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, EMBEDDED
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.options import add_stack_options, intake_parameters, new_server, stack_parameters
 from quarterhour_tools.emulator.serving import serve_from
@@ -155,9 +156,10 @@ def run(args: argparse.Namespace) -> int:
         s3_url = server.url if server else ""
         sources = [context.enter_context(open_source(name)) for name in args.files]
         faults = context.enter_context(args.faults.installed()) if args.faults else None
-        stack = context.enter_context(
-            open_stack(args.engine, parameters, s3_url=s3_url, virtual=True, faults=faults, settings=decided, **logs)
-        )
+        # Operator commands call what is served by the names of `quarterhour up`.
+        plain = args.open and args.engine in {EMBEDDED, DYNAMODB_LOCAL}
+        common: dict[str, Any] = {"virtual": True, "faults": faults, "settings": decided, **logs}
+        stack = context.enter_context(open_stack(args.engine, parameters, s3_url=s3_url, plain=plain, **common))
         stack.start()
         outcome, ends = _replayed(args, stack, sources, documents, errors)
         if args.out:

@@ -16,6 +16,7 @@ from botocore.utils import is_valid_endpoint_url, is_valid_ipv6_endpoint_url
 from quarterhour.model import instants
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.web import parameters
+from quarterhour_tools.aws_errors import sentence_of
 from quarterhour_tools.bucket import Bucket, Folder, Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.target.remote import Answered, Remote
@@ -123,7 +124,7 @@ def invoke(args: argparse.Namespace, function: str, event: dict[str, Any], answe
         config = Config(read_timeout=_LONGEST_RUN, retries={"total_max_attempts": 1})
         answer = client("lambda", args.url, config).invoke(FunctionName=name, Payload=json.dumps(event))
     except (BotoCoreError, ClientError) as error:
-        raise ToolError(f"{function} could not be invoked: {error}") from error
+        raise ToolError(f"{function} could not be invoked: {sentence_of(error)}") from error
     if answered:
         meta = answer["ResponseMetadata"]
         answered(f"Invoke {function}", meta["HTTPStatusCode"], meta["HTTPHeaders"])

@@ -106,7 +106,7 @@ class TaxProfile(NamedTuple):
 class Agency(NamedTuple):
     """A registered agency's data from an instant on; what was not registered is ``None``.
 
-    ``payout_hold``: why nothing is paid out to it. ``payer_names``, ``payer_ibans``: of whoever else pays for it.
+    ``payout_hold``: why nothing is paid out to it. ``payer_names``, ``payer_ibans``: of others who pay for it.
     """
 
     valid_from: datetime
