@@ -8,6 +8,7 @@ from quarterhour.aws.resources import Resources
 from quarterhour.aws.secrets import SecretStore
 from quarterhour.aws.telemetry import observed
 from quarterhour.customers.tokens import CustomerTokens
+from quarterhour.intake.connections.applying import ParkedDeliveries
 from quarterhour.intake.connections.deliveries import DeliveryIntake
 from quarterhour.intake.connections.mapping import DeliveryRecorder
 from quarterhour.intake.connections.reader import ConnectionReader
@@ -22,7 +23,7 @@ archived, tokens = ArchivedPostings.of(resources), CustomerTokens.of(resources)
 recorder = recorder_of(resources, archived, "CONNECTIONS_TIMEOUT_SECONDS", tokens)
 store = ConnectionStore(resources.dynamodb, resources.entities)
 reader = ConnectionReader(store, SecretStore(resources.ssm, env.text("CONNECTION_SECRETS_PATH")))
-intake = DeliveryIntake(reader, store, DeliveryRecorder(recorder))
+intake = DeliveryIntake(reader, store, ParkedDeliveries(store, DeliveryRecorder(recorder)))
 
 RESERVE_SECONDS = 5
 """The time kept to park what cannot be recorded, and for the response."""

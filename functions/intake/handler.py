@@ -32,7 +32,7 @@ queue = QueueIntake(recorder, Parking.of(resources, BY))
 inbox_queue = env.text("INBOX_QUEUE_URL")
 inbox = InboxIntake(recorder, InboxStore(resources.s3, env.text("INBOX_BUCKET")), sqs, inbox_queue)
 connections = ConnectionStore(resources.dynamodb, resources.entities)
-parked = ParkedDeliveries(connections, DeliveryRecorder(recorder), ApplyQueue(sqs, inbox_queue))
+parked, parked_queue = ParkedDeliveries(connections, DeliveryRecorder(recorder)), ApplyQueue(sqs, inbox_queue)
 
 RESERVE_SECONDS = 8
 """Time that is kept to park what is refused, to write a result, and for the response."""
@@ -53,7 +53,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     failed = []
     for record in records:
         try:
-            if not parked.take(record["body"], context.aws_request_id, seconds):
+            if not parked.take(record["body"], parked_queue, context.aws_request_id, seconds):
                 inbox.take(record["body"], context.aws_request_id, seconds)
         except UnavailableError as error:
             logger.warning(

@@ -72,6 +72,8 @@ def test_a_connection_is_created_shown_changed_and_deleted_without_its_secret(wo
         ({"test": True}, "test"),
         ({"source": "a#b"}, "source"),
         ({"map": 5}, "map"),
+        ({"map": "no = "}, "map"),
+        ({"map": "[file]"}, "map"),
         ({"map": "x" * 100_001}, "map"),
         ({"map": "no map"}, "map"),
         ({"map": '[settings]\nagency = "whose"\n[[event]]\nid = "{id}"'}, "map"),
@@ -303,3 +305,55 @@ def test_a_test_delivery_is_excluded_unless_the_connection_says_otherwise(world:
     assert deliver(world, event, "stripe", provider=Provider.STRIPE).json()["delivery"] == "taken"
     assert state(world, "stripe")["excluded"] == {"test mode": 1}
     assert world.all("/connections/stripe/parked") == []
+
+
+CHARGE: dict[str, Any] = {
+    "object": "charge",
+    "id": "ch_1",
+    "amount": 10_000,
+    "amount_captured": 10_000,
+    "captured": True,
+    "currency": "gbp",
+    "created": 1_792_719_000,
+    "status": "succeeded",
+    "livemode": True,
+    "metadata": {"agency": "42"},
+}
+REFUND: dict[str, Any] = {
+    "object": "refund",
+    "id": "re_1",
+    "amount": 2_500,
+    "currency": "gbp",
+    "created": 1_792_719_100,
+    "status": "succeeded",
+    "charge": "ch_1",
+}
+
+
+def stripe(thing: dict[str, Any], type_: str) -> dict[str, Any]:
+    """Return an event of Stripe."""
+    return {
+        "id": "evt",
+        "object": "event",
+        "type": type_,
+        "created": 1_792_719_100,
+        "livemode": True,
+        "data": {"object": thing},
+    }
+
+
+def test_a_refund_that_does_not_name_its_agency_waits_parked_for_its_charge(world: World) -> None:
+    connect(world, provider=Provider.STRIPE, agency={"field": "metadata.agency"})
+    refund, charge = stripe(REFUND, "refund.created"), stripe(CHARGE, "charge.succeeded")
+    assert deliver(world, refund, provider=Provider.STRIPE).json()["delivery"] == "parked"
+    (parked,) = world.all("/connections/shop/parked")
+    assert "ch_1" in parked["reason"]
+    assert deliver(world, charge, provider=Provider.STRIPE).json()["delivery"] == "taken"
+    assert world.all("/connections/shop/parked") == []
+    assert (state(world)["parked"], state(world)["recorded"]) == (0, 2)
+    assert deliver(world, refund, provider=Provider.STRIPE).json()["delivery"] == "taken"
+    failed = stripe({**REFUND, "status": "failed"}, "refund.failed")
+    assert deliver(world, failed, provider=Provider.STRIPE).json()["delivery"] == "taken"
+    world.drain()
+    net = world.read("/accounts/42/GBP")["net"]
+    assert net == "100.00", "the void takes the refund back"

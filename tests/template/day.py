@@ -350,11 +350,30 @@ def live_with_repaired_connection(world: World, apply: Properties) -> None:
     (item,) = (one for one in segments(world) if [each["id"] for each in postings_in(one)] == ["P-1"])
     world.remove("LedgerTable", {name: item[name] for name in ("quarter_hour", "position")})
     assert deliver_as_partner(world, [sold])["delivery"] == "taken", "what was lost is written again"
+    live_with_a_payment(world)
     assert deliver_as_partner(world, [{**sold, "id": "P-3", "source": "a" * 201}])["delivery"] == "parked"
     assert connect_partner(world, {"source": "partner"}) == 200
     of_partner = json.loads(json.dumps(apply).replace("shop", "partner"))
     assert world.run("intake", of_partner) == ALL_DONE
     assert not any(item["pk"]["S"] == "PARKED#partner" for item in world.items("EntityTable"))
+
+
+def live_with_a_payment(world: World) -> None:
+    """Let a refund that names no agency wait for its charge."""
+    put = (ROOT / "events" / "write-connection.json").read_text("utf-8").replace("ions/shop", "ions/payments")
+    secret = PARTNER
+    body = json.dumps({"provider": "stripe", "secret": secret, "agency": {"field": "metadata.agency"}})
+    assert world.run("write", {**json.loads(put), "body": body})["statusCode"] == 201
+    common = {"amount": 1000, "currency": "gbp", "status": "succeeded", "created": int(world.clock.now().timestamp())}
+    refund = {"object": "refund", "id": "re_1", "charge": "ch_1", **common}
+    charge = {"object": "charge", "id": "ch_1", "captured": True, "metadata": {"agency": "42"}, **common}
+    sample = json.loads((ROOT / "events" / "connections-delivery.json").read_text("utf-8"))
+    for thing, expected in ((refund, "parked"), (charge, "taken")):
+        content = json.dumps({"type": "x", "livemode": True, "data": {"object": thing}})
+        signed = signed_headers(Provider.STRIPE, secret, content.encode(), "", world.clock.now())
+        sent = {**sample, "body": content, "pathParameters": {"name": "payments"}, "headers": signed}
+        assert json.loads(world.run("connections", sent)["body"])["delivery"] == expected
+    assert not any(item["pk"]["S"] == "PARKED#payments" for item in world.items("EntityTable"))
 
 
 PARTNER = f"whsec_{b64encode(bytes(32)).decode()}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quarterhour.aws.telemetry import logger
 from quarterhour.file_formats.webhooks.accounts import completed, incomplete
@@ -23,11 +23,15 @@ from quarterhour.model.fields import printable
 
 
 class Taken(NamedTuple):
-    """What became of a delivery: the outcomes of its events, what rules excluded, and why it is parked, if it is."""
+    """What became of a delivery: the outcomes of its events, what rules excluded, and why it is parked, if it is.
+
+    ``waits_for``: the keys of the unknown events to which some of its events refer, as ``<source>#<id>``.
+    """
 
     outcomes: Sequence[Outcome] = ()
     excluded: Sequence[Excluded] = ()
     reason: str = ""
+    waits_for: tuple[str, ...] = ()
 
 
 def mapped(connection: Connection, topic: str, payload: Payload) -> Mapped:
@@ -55,22 +59,19 @@ class DeliveryRecorder:
         found = mapped(connection, topic, payload)
         if found.problem is not None:
             return Taken(reason=found.problem[:LONGEST_REASON])
+        # Other senders name an agency in each event, as the senders of POST /events do.
+        needed = [] if connection.provider is Provider.GENERIC else incomplete(found.events)
+        known = self.recorder.accounts(needed) if needed else {}
         try:
-            events = [read_event(one) for one in self._completed(connection, found)]
+            events = [read_event(one) for one in (completed(found.events, known) if needed else found.events)]
         except PayloadError as error:
-            return Taken(reason=str(error)[:LONGEST_REASON])
+            waits_for = tuple(str(one) for one in needed if one not in known)
+            return Taken(reason=str(error)[:LONGEST_REASON], waits_for=waits_for)
         outcomes = record_all(self.recorder, events, request_id, seconds)
         count_outcomes(outcomes)
         if any(one.verdict is Verdict.UNAVAILABLE for one in outcomes):
             raise UnavailableError("events of a delivery could not be written in time")
         return Taken(outcomes, found.excluded, _reason(outcomes))
-
-    def _completed(self, connection: Connection, found: Mapped) -> Sequence[dict[str, Any]]:
-        """Return the events of a delivery, each with an agency; raise ``PayloadError`` if one has none yet."""
-        if connection.provider is Provider.GENERIC:
-            return found.events
-        needed = incomplete(found.events)
-        return completed(found.events, self.recorder.accounts(needed) if needed else {})
 
 
 def _reason(outcomes: Sequence[Outcome]) -> str:

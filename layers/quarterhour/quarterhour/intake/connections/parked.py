@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from quarterhour.aws.items import chunks
 from quarterhour.intake.connections.keys import content_key, parked_key
+from quarterhour.intake.connections.state import PARKED, WAITING
 
 if TYPE_CHECKING:
     from quarterhour.intake.connections import api
@@ -19,7 +20,10 @@ LONGEST_REASON: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """A parked delivery without its content. ``parts``: how many items its content has."""
+    """A parked delivery without its content. ``parts``: how many items its content has.
+
+    ``waits_for``: the keys of the events with which it is applied again.
+    """
 
     id: str
     topic: str
@@ -27,6 +31,7 @@ class Parked:
     received_at: str
     size: int
     parts: int
+    waits_for: tuple[str, ...] = ()
 
     def as_item(self, connection: str) -> dict[str, Any]:
         """Return the item of the Entity table."""
@@ -37,6 +42,7 @@ class Parked:
             "received_at": self.received_at,
             "size": self.size,
             "parts": self.parts,
+            "waits_for": list(self.waits_for),
         }
 
     @classmethod
@@ -49,7 +55,12 @@ class Parked:
             values["received_at"],
             int(values["size"]),
             int(values["parts"]),
+            tuple(values["waits_for"]),
         )
+
+    def change(self, sign: int) -> dict[str, int]:
+        """Return what its parking (1) or its end (-1) adds to the counts of its connection."""
+        return {PARKED: sign, **({WAITING: sign} if self.waits_for else {})}
 
     def shown(self) -> "api.ParkedDelivery":
         """Return the parked delivery as the API lists it."""

@@ -91,7 +91,7 @@ class ConnectionService:
         """Discard a parked delivery; one that is not parked is discarded already."""
         found = self.store.parked_one(name, id_)
         if found:
-            self.store.unpark(name, found, StateChange({PARKED: -1}))
+            self.store.unpark(name, found, StateChange(found.change(-1)))
 
     def _create(self, name: str, request: ConnectionRequest) -> Connection:
         if not request.secret:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 DELIVERED: Final = "delivered"
 REFUSED: Final = "refused"
 PARKED: Final = "parked"
+WAITING: Final = "waiting"
+"""Those parked deliveries that wait for an event."""
 _RULE: Final = "excluded: "
 """The beginning of the attribute that counts what a rule has excluded."""
 _COUNTED: Final = (Verdict.RECORDED, Verdict.DUPLICATE, Verdict.HELD)

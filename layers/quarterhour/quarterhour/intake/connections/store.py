@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.expressions import NEW, expressions, put_request, update_request
-from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_transaction, conditional_write
 from quarterhour.intake.connections.connection import Connection
@@ -20,7 +20,7 @@ from quarterhour.intake.connections.keys import (
     state_key,
 )
 from quarterhour.intake.connections.parked import Parked, content_of
-from quarterhour.intake.connections.state import PARKED, StateChange
+from quarterhour.intake.connections.state import PARKED, WAITING, StateChange
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -96,10 +96,12 @@ class ConnectionStore:
         """Return the item of what a connection has delivered; ``None`` if there is none."""
         return self.entities.get(state_key(name))
 
-    def count(self, name: str, change: StateChange) -> None:
-        """Add to what a connection has delivered."""
-        request = change.request(self.entities.table, name)
-        with_retries(lambda: self.client.update_item(**request), _TABLE)
+    def count(self, name: str, change: StateChange) -> bool:
+        """Add to what a connection has delivered; return whether a parked delivery of it waits for an event."""
+        counts = StateChange({**change.counts, WAITING: 0}, change.at, change.delay)
+        request = {**counts.request(self.entities.table, name), "ReturnValues": "ALL_NEW"}
+        answer = with_retries(lambda: self.client.update_item(**request), _TABLE)
+        return bool(from_item(answer["Attributes"])[WAITING] > 0)
 
     def park(self, name: str, one: Parked, contents: Sequence[Values], change: StateChange) -> bool:
         """Park a delivery and count it; return ``False`` if it is parked already."""
