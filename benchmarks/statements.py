@@ -22,6 +22,7 @@ from botocore.exceptions import ClientError
 from typing_extensions import override
 
 from benchmarks.prices import INVOCATION, S3_PUT, WRITE
+from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
 from quarterhour.aws.workers import Workers
@@ -329,6 +330,14 @@ class _Checkpoints(CheckpointStore):
         return Checkpoint(BOUND, ("2026-12-04T0000-0015", "0" * 64), None)
 
 
+class _NoDocuments(EntityReader):
+    """A marketplace without rate cards."""
+
+    @override
+    def read_index(self, key_range: IndexRange, page_size: int) -> Iterator[Values]:
+        return iter(())
+
+
 def _runners(bucket: _Bucket) -> tuple[DraftRunner, ReleaseRunner, _Table]:
     made_up, workers = _Table(_runs(bucket)), Workers(1)
     client: Any = bucket
@@ -342,7 +351,7 @@ def _runners(bucket: _Bucket) -> tuple[DraftRunner, ReleaseRunner, _Table]:
         files,
         _Progress(client, "", made_up),
         _Drafts(client, "", workers, made_up),
-        entities,
+        _NoDocuments(client, ""),
         workers,
         lambda: FIRST.start,
     )

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from quarterhour.model import fields, money
+from quarterhour.model import charges, fields, money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
 from quarterhour.registry.agencies.agency import COUNTRY, SCHEMES, STANDARD, country_of
@@ -88,16 +88,23 @@ class TaxedAccount(NamedTuple):
 
 
 class RevenueAccount(NamedTuple):
-    """The accounts of a kind of revenue; ``percent`` and ``country`` are ``None`` for any."""
+    """The accounts of a kind of revenue; ``percent``, ``country`` and ``charge`` are ``None`` for any."""
 
     scheme: str
     percent: Decimal | None
     country: str | None
+    charge: str | None
     accounts: TaxedAccount
 
-    def fits(self, row: TaxedBase, country: str | None) -> bool:
-        """Return whether a row of tax of a customer in a country is of this kind."""
-        return self.scheme == row.scheme and self.percent in {None, row.percent} and self.country in {None, country}
+    def fits(self, row: TaxedBase, country: str | None, charge: str) -> bool:
+        """Return whether a charge in a row of tax of a customer in a country is of this kind."""
+        is_of_row = self.scheme == row.scheme and self.percent in {None, row.percent}
+        return is_of_row and self.country in {None, country} and self.charge in {None, charge}
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool]:
+        """How specific it is: by its charge, its country, and its percentage."""
+        return self.charge is not None, self.country is not None, self.percent is not None
 
 
 class PaymentAccount(NamedTuple):
@@ -141,10 +148,22 @@ class AccountMap:
     xero: XeroSettings | None
     form: AccountForm
 
-    def revenue_of(self, row: TaxedBase, country: str | None) -> TaxedAccount | None:
-        """Return the accounts of a row: those with its country and percentage first; ``None`` without any."""
-        fitting = [one for one in self.revenue if one.fits(row, country)]
-        found = max(fitting, key=lambda one: (one.country is not None, one.percent is not None), default=None)
+    def revenues_of(self, row: TaxedBase, country: str | None) -> list[tuple[TaxedAccount | None, TaxedBase]]:
+        """Return the accounts of a row, each with its part: all charges of one account are one part.
+
+        The accounts are those with the charge, the country and the percentage first; ``None`` without any.
+        """
+        bases: dict[TaxedAccount | None, Decimal] = {}
+        for charge, base in row.charges:
+            accounts = self.revenue_of(row, country, charge)
+            bases[accounts] = money.add(bases.get(accounts, money.ZERO), base)
+        parts = [row] if len(bases) == 1 else row.split(list(bases.values()))
+        return list(zip(bases, parts, strict=True))
+
+    def revenue_of(self, row: TaxedBase, country: str | None, charge: str) -> TaxedAccount | None:
+        """Return the accounts of a charge in a row; ``None`` without any."""
+        fitting = [one for one in self.revenue if one.fits(row, country, charge)]
+        found = max(fitting, key=lambda one: one.rank, default=None)
         return found and found.accounts
 
     def payment_of(self, kind: str, percent: Decimal | None = None) -> TaxedAccount | None:
@@ -215,12 +234,13 @@ def _revenue_accounts(top: Fields, form: AccountForm) -> Iterator[RevenueAccount
     entries = top.value("revenue", "at least one [[revenue]]", _as_list) or []
     seen: dict[tuple[Any, ...], str] = {}
     for key, table in _tables(top, "revenue", entries):
-        table.report_unknown(_OF_ACCOUNTS | {"scheme", "country"})
+        table.report_unknown(_OF_ACCOUNTS | {"scheme", "country", "charge"})
         scheme = table.value("scheme", f"one of {', '.join(SCHEMES)}", _one_of_schemes) or ""
         country = table.value("country", COUNTRY, country_of, optional=True)
+        charge = table.value("charge", charges.NAME, charges.charge_name, optional=True)
         percent, accounts = _taxed_account(table, key, form, needs_percent=scheme == STANDARD)
-        one = RevenueAccount(scheme, percent, country, accounts)
-        _once(top, seen, key, one[:-1], "the scheme, percentage and country")
+        one = RevenueAccount(scheme, percent, country, charge, accounts)
+        _once(top, seen, key, one[:-1], "the scheme, percentage, country and charge")
         yield one
 
 

@@ -31,6 +31,7 @@ class TaxedBase(NamedTuple):
     """What a document charges by one scheme and percentage; ``issuer`` is ``None`` if it is not known in that currency.
 
     All figures are those that the document states. ``until``: the last tax point; ``None`` of a row without any.
+    ``charges``: the parts of the base by name.
     """
 
     scheme: str
@@ -39,6 +40,26 @@ class TaxedBase(NamedTuple):
     tax: Decimal
     issuer: IssuerFigures | None = None
     until: date | None = None
+    charges: tuple[tuple[str, Decimal], ...] = ()
+
+    def split(self, bases: Sequence[Decimal]) -> "list[TaxedBase]":
+        """Return the parts of the row with these bases, which add up to its own; so do their taxes."""
+        taxes, issuer = self._shared(self.tax, bases), self.issuer
+        parts = [self._replace(base=base, tax=tax) for base, tax in zip(bases, taxes, strict=True)]
+        if issuer is None:
+            return parts
+        figures = zip(*(self._shared(whole, bases) for whole in (issuer.base, issuer.tax)), strict=True)
+        return [
+            part._replace(issuer=IssuerFigures(issuer.currency, *both))
+            for part, both in zip(parts, figures, strict=True)
+        ]
+
+    def _shared(self, whole: Decimal, bases: Sequence[Decimal]) -> list[Decimal]:
+        """Return a figure in parts in proportion to bases; the largest takes what is left."""
+        parts = [money.part(whole, base, self.base, money.places(whole)) for base in bases]
+        largest = max(range(len(bases)), key=lambda one: abs(bases[one]))
+        parts[largest] = money.add(parts[largest], money.subtract(whole, money.total(parts)))
+        return parts
 
     @property
     def is_zero(self) -> bool:
@@ -213,7 +234,8 @@ def _taxes(
         percent, base, tax = (Decimal(row[name]) for name in ("percent", "base", "tax"))
         own = IssuerFigures(own_currency, base, tax) if own_currency else None
         until = max((date.fromisoformat(span["to"]) for span in row["tax_points"]), default=None)
-        yield TaxedBase(row["scheme"], percent, base, tax, own or issuer, until)
+        charges = tuple((one["name"], Decimal(one["amount"])) for one in row["charges"])
+        yield TaxedBase(row["scheme"], percent, base, tax, own or issuer, until, charges)
 
 
 def in_force(documents: Iterable[StatementDocument]) -> list[StatementDocument]:

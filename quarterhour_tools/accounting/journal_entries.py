@@ -163,8 +163,10 @@ class _Posting:
     def _postings(self, document: StatementDocument) -> Iterator[Posting]:
         kind = "Credit note" if document.is_credit_note else "Commission"
         for row in document.taxes:
-            if not row.is_zero:
-                yield self._revenue(document, row, f"{kind} {document.period} {document.name}")
+            if row.is_zero:
+                continue
+            for accounts, part in self._map.revenues_of(row, document.customer.country):
+                yield self._revenue(document, part, accounts, f"{kind} {document.period} {document.name}")
         issued = document.tax_in
         opening, proceeds = document.brought_forward, money.negated(document.proceeds)
         if not opening.is_zero():
@@ -179,9 +181,11 @@ class _Posting:
     def _day(self, document: StatementDocument) -> date:
         return document.period.last_day if self._at_period_end else document.issued_on
 
-    def _revenue(self, document: StatementDocument, row: TaxedBase, text: str) -> Posting:
-        accounts, country = self._map.revenue_of(row, document.customer.country), document.customer.country
+    def _revenue(
+        self, document: StatementDocument, row: TaxedBase, accounts: TaxedAccount | None, text: str
+    ) -> Posting:
         if accounts is None:
+            country = document.customer.country
             scheme, percent = row.scheme, money.plain(row.percent)
             problem = f"has no entry for {scheme}, {percent} %, {country or 'no country'}"
             expected = f'[[revenue]] with scheme = "{scheme}" and percent = "{percent}"'

@@ -48,7 +48,8 @@ def tax(base: str, tax: str = "0.00", scheme: str | None = "standard", percent: 
     """Return a row of tax."""
     percent = percent if scheme == "standard" else "0"
     spans = [{"from": "2026-11-02", "to": "2026-11-28"}]
-    return {"scheme": scheme, "percent": percent, "base": base, "tax": tax, "tax_points": spans}
+    charges = [{"name": "commission", "exact": base, "amount": base}]
+    return {"scheme": scheme, "percent": percent, "base": base, "tax": tax, "tax_points": spans, "charges": charges}
 
 
 def in_euros(*rows: tuple[str, str], rate: str = "0.8", **amounts: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from quarterhour_tools.accounting.account_map import MapProblemsError, read_account_map
-from quarterhour_tools.accounting.document import TaxedBase
+from quarterhour_tools.accounting.document import IssuerFigures, TaxedBase
 from tests.support.accounting import EXAMPLE, accounts
 from tests.support.cases import cases
 
@@ -77,7 +77,7 @@ def test_all_wrong_entries_are_named_at_once() -> None:
         ('currency = "EUR"\nrevenue = [1]', [("revenue[1]", "is no table")]),
         (
             'currency = "EUR"\n' + REVENUE + 'percent = "19.0"\n' + REVENUE + "percent = 19\n",
-            [("revenue[2]", "has the scheme, percentage and country of revenue[1]")],
+            [("revenue[2]", "has the scheme, percentage, country and charge of revenue[1]")],
         ),
     ],
 )
@@ -99,10 +99,10 @@ def test_the_closest_entry_applies(percent: str, country: str | None, account: s
     closest = ('account = "4"', 'account = "3"\ncountry = "DE"', 'account = "2"\npercent = 19')
     entries = (*closest, 'account = "1"\npercent = 19.00\ncountry = "DE"')
     text = 'currency = "EUR"\n' + "".join(f'[[revenue]]\nscheme = "standard"\n{one}\n' for one in entries)
-    found = accounts(text).revenue_of(ROW._replace(percent=Decimal(percent)), country)
+    found = accounts(text).revenue_of(ROW._replace(percent=Decimal(percent)), country, "commission")
     assert found
     assert found.account == account
-    assert accounts(text).revenue_of(ROW._replace(scheme="exempt"), country) is None
+    assert accounts(text).revenue_of(ROW._replace(scheme="exempt"), country, "commission") is None
 
 
 @cases("first", "=+-@\uff1d\uff0b\uff0d\uff20\t\n ")
@@ -117,3 +117,23 @@ def test_a_pattern_names_the_agency() -> None:
     assert found.payable.of("42") == "742"
     assert found.receivable.of("42") is None
     assert read_account_map(text, found.form) == found
+
+
+def test_a_charge_may_have_an_account_of_its_own() -> None:
+    """Of 100.00 and 19.01 of tax, the payment fees of 33.33 have a third of the tax, and the rest has what is left."""
+    named = '[[revenue]]\nscheme = "standard"\naccount = "9"\ncharge = "payment fee"\n'
+    text = f'currency = "EUR"\n[[revenue]]\nscheme = "standard"\naccount = "8"\npercent = 19\n{named}'
+    charges = ("commission", Decimal("60.00")), ("listing fee", Decimal("6.67")), ("payment fee", Decimal("33.33"))
+    issuer = IssuerFigures("EUR", Decimal("120.00"), Decimal("22.81"))
+    row = ROW._replace(tax=Decimal("19.01"), charges=charges, issuer=issuer)
+    found = accounts(text).revenues_of(row, "DE")
+    assert [(one and one.account, str(part.base), str(part.tax)) for one, part in found] == [
+        ("8", "66.67", "12.68"),
+        ("9", "33.33", "6.33"),
+    ]
+    assert [part.issuer and (str(part.issuer.base), str(part.issuer.tax)) for _, part in found] == [
+        ("80.01", "15.21"),
+        ("39.99", "7.60"),
+    ]
+    ((_, whole),) = accounts(text.replace(named, "")).revenues_of(row, "DE")
+    assert whole == row
