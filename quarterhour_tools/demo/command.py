@@ -7,7 +7,6 @@ sale. The year is that of another marketplace, and larger.
 
 import argparse
 import json
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -38,7 +37,6 @@ from quarterhour_tools.demo.month_end import (
     MOVED,
     MOVED_AGENCY,
     NEXT_MONTH,
-    PREFERRED,
     WRONG,
     Correction,
     StatementFigures,
@@ -157,6 +155,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `quarterhour demo`."""
     parser.add_argument("--seed", type=int, default=7, metavar="N", help="the seed of what is generated (default 7)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the day's sealed files to this new folder")
+    parser.add_argument("--details", action="store_true", help="also show verdicts, files, accounts and statements")
     parser.add_argument("--open", action="store_true", help="then show the year in the console, in the browser")
     parser.add_argument(
         "--no-browser", dest="browser", action="store_false", help="with --open, only serve the console"
@@ -167,11 +166,10 @@ def run(args: argparse.Namespace) -> int:
     """Run the day and the year, show and check the results; return 0 if everything agrees, else 1."""
     if args.out:
         prepare_folder(args.out)
-    console, errors = Console(highlight=False, markup=False), Console(stderr=True)
-    if not console.is_terminal:
-        console.width = WIDTH
+    console, errors = _console(), Console(stderr=True)
+    details = _console(quiet=not args.details)
     with Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        wrong = _run_day(args, console, bar)
+        day = _run_day(args, details, console, bar)
         with (
             Server(0) if args.open else nullcontext() as server,
             open_stack(
@@ -185,12 +183,13 @@ def run(args: argparse.Namespace) -> int:
                 )
                 outcome = replay.outcome()
             bar.stop()
-            _show_year(console, args.seed, ended, outcome)
-            wrong += ended.problems(outcome)
+            _show_year(details, ended, outcome)
+            wrong = [*day.wrong, *ended.problems(outcome)]
+            _show_in_short(console, day, ended, outcome)
             for problem in wrong:
                 console.print(problem, style="bold red")
             if not wrong:
-                console.print("Everything agrees.", style="bold green")
+                console.print("Everything agrees; --details shows the tables.", style="bold green")
             if args.out:
                 _show_next(console, args.out)
             if server:
@@ -199,9 +198,30 @@ def run(args: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _run_day(args: argparse.Namespace, console: Console, bar: Progress) -> list[str]:
-    """Run the day, show the results, and return a message for each difference from the expected ones."""
+def _console(*, quiet: bool = False) -> Console:
+    console = Console(highlight=False, markup=False, quiet=quiet)
+    if not console.is_terminal:
+        console.width = WIDTH
+    return console
+
+
+@dataclass(frozen=True, slots=True)
+class DayResult:
+    """The results of the day: of the first sending, of the second, and of the month's end; and what is wrong."""
+
+    first: Sending
+    again: Sending
+    closed: "MonthEnd"
+    wrong: list[str]
+
+
+def _run_day(args: argparse.Namespace, details: Console, console: Console, bar: Progress) -> DayResult:
+    """Run the day, show its details, and return its results, with a message for each difference from the expected."""
     day = marketplace_day(args.seed)
+    console.print(
+        f"A day of a made-up marketplace (seed {args.seed}): {len(day)} lines, some of them late, wrong, changed or "
+        "sent twice"
+    )
     expected = {account: figures(sums) for account, sums in sorted(expected_accounts(day).items())}
     busiest = max(expected, key=lambda account: expected[account])
     corrected = correction_of(day)
@@ -228,28 +248,25 @@ def _run_day(args: argparse.Namespace, console: Console, bar: Progress) -> list[
             bar.update(task, description="the end of the month")
             closed = close_month(stack, replay, corrected, sealed_as_expected)
         bar.remove_task(task)
-        _show_verdicts(console, args.seed, first)
-        _show_reports(console, first.outcome, stack.bucket)
-        console.print(f"\nAt noon, GET {_path(busiest)} answered")
-        console.print(f"  {json.dumps(live, ensure_ascii=False)}\n", soft_wrap=True)
-        _show_accounts(console, expected, first)
-        _show_statements(console, closed, corrected)
+        _show_verdicts(details, first)
+        _show_reports(details, first.outcome, stack.bucket)
+        details.print(f"\nAt noon, GET {_path(busiest)} answered")
+        details.print(f"  {json.dumps(live, ensure_ascii=False)}\n", soft_wrap=True)
+        _show_accounts(details, expected, first)
+        _show_statements(details, closed, corrected)
         wrong = problems(expected, api, first, again)
         wrong += [*differing_statements(sealed_as_expected, closed.figures), *closed.outcome.problems]
         if corrected.resolution not in _resolved(stack):
             wrong.append(f"{corrected.disputes}: the void did not resolve the dispute")
         if args.out:
             stack.bucket.copy_to(args.out)
-        _show_end(console, len(day), first.outcome, (again.outcome, closed.outcome))
-    return wrong
+    return DayResult(first, again, closed, wrong)
 
 
 def _show_next(console: Console, out: Path) -> None:
     """Show the commands that go on from the files, and from the year."""
-    opening = f"quarterhour statements {out} --period {MONTH} --agency {shlex.quote(PREFERRED)} --open"
     for text in (
         f"quarterhour verify {out} proves the day's sealed files again.",
-        f"{opening} opens the statements of an agency in the browser.",
         "quarterhour up --demo serves a year until today in the console, with a month to close.",
     ):
         console.print(text, soft_wrap=True)
@@ -343,10 +360,7 @@ def _resolved(stack: Stack) -> list[dict[str, str]]:
 # ---------------------------------------------------------------- output
 
 
-def _show_verdicts(console: Console, seed: int, sending: Sending) -> None:
-    console.print(
-        f"A day of a made-up marketplace (seed {seed}), {sending.outcome.sent:,} lines as its clients sent them"
-    )
+def _show_verdicts(console: Console, sending: Sending) -> None:
     table = _table("sent", Column("lines", justify="right"), "must be", Column("were", justify="right"))
     for each in sorted(sending.judged, key=lambda each: -each.lines):
         table.add_row(each.kind, f"{each.lines:,}", each.verdict, f"{each.right:,}")
@@ -430,28 +444,44 @@ def _show_statements(console: Console, closed: MonthEnd, corrected: Correction) 
     print_statements(console, closed.documents(NEXT_MONTH))
 
 
-def _show_end(console: Console, day: int, first: ReplayResult, later: tuple[ReplayResult, ReplayResult]) -> None:
-    last, closed = later
-    new_verdicts = ", ".join(
-        f"{last.verdicts.get(name, 0) - first.verdicts.get(name, 0):,} {name}"
-        for name in ("recorded", "duplicate", "conflict", "rejected")
-    )
-    console.print(f"All {day:,} lines sent once more: {new_verdicts}")
-    _show_proof(console, closed, last.verified and closed.verified)
-
-
-def _show_proof(console: Console, last: ReplayResult, verified: bool) -> None:  # noqa: FBT001 - it is shown
-    result = "good" if verified else "FAILED"
-    console.print(f"Proof of the {last.runs} manifests, their chain, all hashes, lines and sums: {result}")
-
-
-def _show_year(console: Console, seed: int, ended: YearEnd, outcome: ReplayResult) -> None:
-    """Show a line for each month of the year, in the currency of most agencies."""
+def _show_in_short(console: Console, day: DayResult, ended: YearEnd, outcome: ReplayResult) -> None:
+    """Show what came of the day, of its month and of the year, a line each."""
+    first, closed = day.first.outcome, day.closed.outcome
+    verdicts, again = first.verdicts, day.again.outcome.verdicts
+    refused = verdicts.get("conflict", 0) + verdicts.get("rejected", 0)
+    documents = [one.of_list for one in closed.statements or ()]
     agencies = {account.agency for account in outcome.counters}
-    console.print(
-        f"\nA year of another made-up marketplace (seed {seed}): {len(agencies)} agencies, "
-        f"{outcome.sent:,} lines, of which {outcome.verdicts.get('held', 0)} are held"
-    )
+    agreement = "DIFFER from" if day.wrong else "agree with"
+    verified = day.again.outcome.verified and closed.verified and outcome.verified
+    for text in (
+        (
+            f"  recorded {verdicts.get('recorded', 0)}, found recorded before {verdicts.get('duplicate', 0)}, refused "
+            f"{refused}, held for a missing sale {verdicts.get('held', 0)}"
+        ),
+        (
+            f"  sealed by {first.runs} hourly reports: {first.lines} lines of {len(first.counters)} accounts, whose "
+            f"sums {agreement} the live counters"
+        ),
+        f"  all {first.sent} lines sent once more: {again.get('recorded', 0) - verdicts.get('recorded', 0)} recorded",
+        (
+            f"  the month closed: {len(documents)} statements and credit notes, after a late registration, a wrong "
+            "address and a dispute"
+        ),
+        (
+            f"A year of another marketplace: {len(agencies)} agencies, {outcome.sent:,} lines, "
+            f"{len(ended.statements)} months closed with {sum(ended.statements.values())} statements"
+        ),
+        (
+            f"Proof of the {closed.runs + outcome.runs} manifests, their chains, all hashes, lines and sums: "
+            f"{'good' if verified else 'FAILED'}"
+        ),
+    ):
+        console.print(text)
+
+
+def _show_year(console: Console, ended: YearEnd, outcome: ReplayResult) -> None:
+    """Show a line for each month of the year, in the currency of most agencies."""
+    console.print(f"\nThe year; {outcome.verdicts.get('held', 0)} lines are held")
     names = ("accounts", "events", *(f"{name} {BASE_CURRENCY}" for name in ("net", "commission", "payments")))
     table = _table("month", *(Column(name, justify="right") for name in (*names, "statements")), "")
     for month in sorted({key[-1] for key in ended.sums}):
@@ -468,5 +498,4 @@ def _show_year(console: Console, seed: int, ended: YearEnd, outcome: ReplayResul
         amounts = (f"{one:,.2f}" for one in sums)
         table.add_row(month, str(len(of_month)), events, *amounts, str(released or ""), state)
     console.print(table)
-    console.print(f"Counters, sealed lines and plain sums of {len(ended.sums)} months of accounts: compared")
-    _show_proof(console, outcome, outcome.verified)
+    console.print(f"Counters, sealed lines and plain sums of {len(ended.sums)} months of accounts: compared\n")
