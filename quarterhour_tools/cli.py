@@ -40,6 +40,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "reseal": ("operations.reseal", "write lost files of a report run, or of a month's statements, again"),
     "rerate": ("operations.rerate", "post the differences to another rate card as adjustments"),
     "rates": ("loading.exchange_rates", "enter exchange rates from a CSV file"),
+    "rate-cards": ("loading.rate_card_load", "write rate cards from a CSV table of rates"),
     "agencies": ("loading.agencies", "register agencies from a file"),
     "owner": ("loading.owner", "register the marketplace's owner, who issues the statements"),
     "settings": ("loading.settings", "write or show the settings that finance decides"),

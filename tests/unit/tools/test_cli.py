@@ -83,6 +83,7 @@ def test_an_address_to_which_no_request_can_be_sent_is_refused(url: str, capsys:
         ["import", "FILE"],
         ["send", "FILE"],
         ["rates", "FILE"],
+        ["rate-cards", "FILE"],
         ["agencies", "FILE"],
     ],
 )
