@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from quarterhour.model import money
 from quarterhour.model.clock import ManualClock
 from quarterhour.registry.rate_cards import arithmetic
 from quarterhour.registry.rate_cards.charge import Pricing, Sold
@@ -203,25 +203,44 @@ def test_the_calculator_takes_the_first_rate_card_with_a_rule(browser: Tab, addr
     assert browser.errors == []
 
 
+CHARGES: list[dict[str, Any]] = [
+    {"percent": "10", "fixed": "0.30", "minimum": "0.50", "maximum": "20.00"},
+    {"percent": "10", "fixed": "0.30", "minimum": "0.50", "maximum": "20.00", "refund": "keep_fixed"},
+    {"percent": "7.5", "of": "net", "fixed": "0.25", "decimals": 2, "refund": "keep_fixed"},
+    {"percent": "7.5", "of": "goods", "decimals": 2, "refund": "keep"},
+]
+
+
 @pytest.mark.parametrize("amount", ["200.00", "1.00", "-1.00", "-33.333", "0", "0.01"])
 @pytest.mark.parametrize(("category", "location"), [("", ""), ("books", "GB"), ("toys", "GB#London#Soho")])
-@pytest.mark.parametrize("refunds", [{}, {"refund_fixed": False}])
+@pytest.mark.parametrize("charge", CHARGES, ids=str)
 def test_the_calculator_charges_what_the_ledger_charges(  # noqa: PLR0913, PLR0917 - parameters
-    browser: Tab, address: str, amount: str, category: str, location: str, refunds: dict[str, bool]
+    browser: Tab, address: str, amount: str, category: str, location: str, charge: dict[str, Any]
 ) -> None:
     browser.open(address)
-    rate_card = read_rate_card({"valid_from": SINCE, "rules": [*OWN, *GROUP], **refunds})
+    charges = [{"name": "commission", **charge}, {"name": "payment fee", "percent": "1.4"}]
+    places = {"location": ["GB#London", "FR"], "currency": "GBP", "charges": charges}
+    rate_card = read_rate_card({"valid_from": SINCE, "rules": [*OWN, GROUP[0], places]})
     assert isinstance(rate_card, RateCard)
     rules = [one.as_dict() for one in rate_card.rules]
     items = Decimal("2.5") if Decimal(amount) else None
-    sold = Sold(Decimal(amount), "GBP", items, category, location)
+    parts = {name: amount and str(Decimal(amount) / 10) for name in ("tax", "shipping")}
+    sold = Sold(
+        Decimal(amount),
+        "GBP",
+        items,
+        category,
+        location,
+        tax=Decimal(parts["tax"]),
+        shipping=Decimal(parts["shipping"]),
+    )
     rule = rate_card.rule_for(sold)
     assert rule is not None
-    sale = {"amount": amount, "currency": "GBP", "quantity": "2.5", "category": category, "location": location}
+    sale = {"amount": amount, "currency": "GBP", "quantity": "2.5", "category": category, "location": location, **parts}
     assert called(browser, "agencies/charge.js", "ruleFor", rules, sale) == rule.as_dict()
     steps = called(browser, "agencies/charge.js", "charge", rule.as_dict(), sale)
     *_, (_, last) = arithmetic.steps(rule.entries(sold, Pricing()))
-    assert steps[-1][1] == money.plain(last.gives)
+    assert Decimal(steps[-1][1]) == last.gives
 
 
 def test_an_agency_without_events_says_what_to_do(browser: Tab, address: str) -> None:

@@ -213,6 +213,8 @@ def test_a_rate_card_is_written_and_shown_in_the_persons_language(german: Tab) -
     ]
     filled(german, fixed="")
     pressed(german)
+    shown(german, "What changes")
+    pressed(german)
     shown(german, "Rate card of the agency, version 2, in force")
     german.click("New version: Rate card of the agency")
     assert field(german, "percent").input_value() == "12,5"
@@ -434,14 +436,20 @@ def test_a_rate_card_is_written_and_the_calculator_uses_it(
     browser.click("Remove")
     filled(browser, category="books", percent="8", currency="GBP", fixed="0.30", valid_from="2026-11-01T00:00")
     browser.page.locator("dialog [name=percent]").nth(1).fill("12.5")
-    browser.page.locator("dialog [name=refund_fixed]").uncheck()
+    browser.page.locator("dialog [name=refund]").first.select_option("keep_fixed")
+    assert browser.violations() == []
+    pressed(browser)
+    shown(browser, "What changes")
+    assert "0.30 an item, the fixed part kept on refunds" in browser.evaluate(
+        "document.querySelector('dialog').innerText"
+    )
     assert browser.violations() == []
     with losing(browser, "PUT"):
         pressed(browser, times=2)
         browser.until("document.querySelector('dialog [role=alert]')?.innerText.includes('No response')")
     pressed(browser, times=2)
     shown(browser, "version 2, in force")
-    shown(browser, "Refunds do not give back the fixed fee.")
+    shown(browser, "8 %, 0.30 an item, the fixed part kept on refunds")
     browser.page.locator("main form [name=category]").fill("books")
     browser.click("Calculate")
     shown(browser, "and 0.30 for each of 1")
@@ -455,15 +463,19 @@ def test_of_two_rate_cards_at_once_both_are_shown(browser: Tab, market: tuple[Se
     filled(browser, percent="9")
     put(market[1], "/documents/rate-card:default", {"seen": 1, "content": {**RATE_CARD, "rules": [OTHER]}})
     pressed(browser)
-    browser.until("document.querySelector('dialog table')")
+    shown(browser, "What changes")
+    pressed(browser)
+    browser.until("[...document.querySelectorAll('dialog th')].some((one) => one.innerText.trim() === 'Theirs')")
     rows = browser.page.locator("dialog tbody tr").all_inner_texts()
     assert [row.split("\t") for row in rows][1:] == [
-        ["Category books", "Percent 7", ""],
-        ["All events", "", "Percent 9"],
+        ["Category \u2068books\u2069", "commission: 7 %", ""],
+        ["All events", "", "commission: 9 %"],
     ]
     browser.click("Start from their version")
     browser.until("document.querySelector('dialog [name=category]').value === 'books'")
     filled(browser, percent="9", valid_from="2026-11-01T00:00")
+    pressed(browser)
+    shown(browser, "What changes")
     pressed(browser)
     shown(browser, "version 3, in force")
 

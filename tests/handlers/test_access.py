@@ -137,6 +137,7 @@ FINANCE_WRITES = {
     "PUT /exchange-rates/{currency}": "/exchange-rates/USD",
     "POST /statement-runs": "/statement-runs",
     "POST /csv/events": "/csv/events",
+    "POST /rerating": "/rerating",
     "POST /csv/maps": "/csv/maps",
     "POST /csv/agencies": "/csv/agencies",
     "GET /rerating": f"/rerating?{SPAN}&rate_card=rate-card:42&agency=42&reason=x",

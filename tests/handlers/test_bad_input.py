@@ -148,6 +148,15 @@ GOOD: dict[str, Good] = {
     "GET /subscriptions/{name}/deliveries": Good({"name": "erp"}, statuses=(404,)),
     "POST /csv/maps": Good(body={"part": "aWQscHJpY2UKMSwyCg==", "name": "till.csv", "last": True}, anything=("last",)),
     "POST /csv/agencies": Good(body={"file": "YWdlbmN5CjQ0Cg=="}),
+    "POST /rerating": Good(
+        body={
+            "rate_card": "rate-card:42",
+            "agency": "42",
+            "content": {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "8"}]},
+            "from": "2026-10-01T00:00:00Z",
+            "to": "2026-11-01T00:00:00Z",
+        }
+    ),
     "GET /rerating": Good(
         query={
             "from": "2026-10-23",

@@ -1,11 +1,13 @@
 """Re-ratings: a sale is charged by another rate card, and later refunds and voids give back parts of that."""
 
+import json
 from typing import Any
 
 import pytest
 
 from quarterhour.ledger.rerating import queries as rerating_queries
 from quarterhour.reports.lines import read_lines
+from quarterhour_tools.emulator.http_api import Request
 from tests.handlers.test_rate_cards import explained, keep
 from tests.support.events import Cloud, adjustment, refund, rerating, sale, void
 from tests.support.requests import post, verdicts
@@ -237,3 +239,64 @@ def test_every_change_of_the_rate_card_is_a_rerating_of_its_own(rated: World) ->
     sent: list[Any] = [rerating(f"rr{number}", version=version) for number, version in enumerate((2, 3, 2, 1))]
     assert verdicts(post(rated, sent)) == ["recorded"] * 4
     assert charged(rated) == {"order-1": "10.00", "rr0": "10.00", "rr1": "-4.00", "rr2": "4.00", "rr3": "-10.00"}
+
+
+EFFECT = {"rate_card": "rate-card:42", "agency": "42", "from": "2026-10-01T00:00:00Z", "to": "2026-11-01T00:00:00Z"}
+TIERS = {"per": "month", "of": "account", "mode": "graduated", "steps": [{"from": "0", "percent": "20"}]}
+
+
+def effect(world: World, *rules: Any, **changed: Any) -> Any:
+    """Return the answer about a rate card of these rules that is not written."""
+    content = {"valid_from": "2026-10-01T00:00:00Z", "rules": list(rules)}
+    headers = (("content-type", "application/json"), ("host", "localhost"))
+    body = json.dumps({**EFFECT, "content": content, **changed}).encode()
+    return world.stack.request(Request("POST", "/rerating", headers=headers, body=body))
+
+
+def test_the_effect_of_a_rate_card_is_shown_before_it_is_written(rated: World) -> None:
+    assert verdicts(post(rated, refund("r1", "-25"))) == ["recorded"]
+    (account,) = effect(rated, {"percent": "30"}).json()["accounts"]
+    assert (account["events"], account["commission"], account["would_be"]) == (1, "7.50", "22.50")
+    steps = [*TIERS["steps"], {"from": "50", "percent": "10"}]
+    tiered = {"charges": [{"name": "commission", "tiers": {**TIERS, "steps": steps}}]}
+    (account,) = effect(rated, tiered).json()["accounts"]
+    assert (account["changed"], float(account["would_be"]), float(account["difference"])) == (1, 12.5, 5)
+    assert effect(rated, {"percent": "30", "category": "books"}).json()["accounts"] == [], "no rule for these events"
+    assert rated.read("/documents/rate-card:42")["version"] == 2, "nothing is written"
+
+
+def test_a_dry_run_of_a_version_with_tiers_shows_what_they_charge(rated: World) -> None:
+    keep(rated, 2, {"charges": [{"name": "commission", "tiers": TIERS}]})
+    (account,) = rated.read("/rerating", **PREVIEW)["accounts"]
+    assert (float(account["commission"]), float(account["would_be"])) == (10, 20)
+
+
+def test_what_an_earlier_rate_card_prices_is_not_affected_by_a_later_one(rated: World) -> None:
+    assert effect(rated, {"percent": "30"}, rate_card="rate-card:default").json()["accounts"] == []
+    assert verdicts(post(rated, sale("other", "50", agency="43"))) == ["recorded"]
+    found = effect(rated, {"percent": "30"}, rate_card="rate-card:default", agency="43").json()["accounts"]
+    assert [one["would_be"] for one in found] == ["15.00"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "changed", "field"),
+    [
+        ([{"percent": "101"}], {}, "content.rules[0].percent"),
+        ([], {}, "content.rules"),
+        ([{"percent": "5"}], {"agency": "43"}, "rate_card"),
+        ([{"percent": "5"}], {"rate_card": "terms"}, "rate_card"),
+        ([{"percent": "5"}], {"to": "2026-09-01T00:00:00Z"}, "to"),
+        ([{"percent": "5"}], {"more": 1}, "more"),
+        (
+            [{"charges": [{"name": "a", "tiers": {**TIERS, "steps": [{"from": "5", "percent": "1"}]}}]}],
+            {},
+            "content.rules",
+        ),
+    ],
+)
+def test_an_effect_of_what_could_not_be_written_is_refused(
+    rated: World, rules: list[Any], changed: dict[str, Any], field: str
+) -> None:
+    response = effect(rated, *rules, **changed)
+    assert response.status in {400, 422}
+    assert response.json()["errors"][0]["field"].startswith(field)

@@ -662,6 +662,7 @@ def read_everything(world: World, run: str) -> None:
         "csv-agencies",
         "csv-maps",
         "rerating",
+        "rerating-effect",
         "event-explain",
         "event-story",
         "source-events",

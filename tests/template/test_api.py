@@ -16,6 +16,7 @@ ROUTES = {
     "GET /{proxy+}": "ReadFunction",
     "POST /bank-files": "ReadFunction",
     "POST /csv/{proxy+}": "ReadFunction",
+    "POST /rerating": "ReadFunction",
     **dict.fromkeys(["POST /{proxy+}", "PUT /{proxy+}", "DELETE /{proxy+}"], "WriteFunction"),
 }
 STATIC = {"GET /", "HEAD /", "GET /console/{proxy+}", "GET /assets/{proxy+}"}

@@ -8,7 +8,7 @@ from quarterhour.ledger.events.http import BATCH, LINES, ONE
 from quarterhour.ledger.held.api import HeldDecision, HeldEvent
 from quarterhour.ledger.reading.api import Event, Explanation, Story
 from quarterhour.ledger.recording.api import Recording
-from quarterhour.ledger.rerating.api import ReratingPreview
+from quarterhour.ledger.rerating.api import Effect, ReratingPreview, SentEffect
 from quarterhour.model.api import Text
 from quarterhour.web.api import Page
 from quarterhour.web.routing import JSON
@@ -55,6 +55,9 @@ EVENTS: Final = Group(
             ReratingPreview,
             missing="There is no such rate card, or no such version.",
             parameters=RERATING,
+        ),
+        "POST /rerating": RouteDescription(
+            "rerating_effect", {200: Effect}, (413, *BODY_PROBLEMS), bodies=json_body(SentEffect)
         ),
         "GET /held": read("held_list", Page[HeldEvent], parameters=HELD),
         "PUT /held/{source}/{event}": RouteDescription(

@@ -14,7 +14,9 @@ from tests.support.console_modules import NEEDS_NODE, evaluated
 
 pytestmark = NEEDS_NODE
 
-WRONG_RULE = dict.fromkeys(("percent", "category", "location", "currency", "fixed", "minimum", "maximum"), True)
+WRONG_RULE = dict.fromkeys(("percent", "product", "category", "location", "currency"), True)
+WRONG_CHARGE = dict.fromkeys(("name", "percent", "fixed", "minimum", "maximum"), True)
+WRONG_TIERS = {"name": "tiered", "tiers": {"per": "month", "mode": "volume", "steps": [{"from": "5", "percent": "1"}]}}
 WRONG_DATA = dict.fromkeys(("amount", "commission", "currency", "reason", "extra", "refers_to", "refers_to_source"), 5)
 
 
@@ -43,6 +45,15 @@ REFUSALS = {
         )
     ),
     "rate card": refused(read_rate_card({"valid_from": "soon", "rules": [{"percent": "8"}, WRONG_RULE]})),
+    "charges": refused(
+        read_rate_card(
+            {
+                "valid_from": "2026-01-01T00:00:00Z",
+                "valid_to": "2026-01-01T00:00:00Z",
+                "rules": [{"charges": [WRONG_CHARGE, WRONG_TIERS]}],
+            }
+        )
+    ),
     "two rules for the same": refused(
         read_rate_card({"valid_from": "2026-01-01T00:00:00Z", "rules": [{"percent": "8"}, {"percent": "9"}]})
     ),

@@ -1,27 +1,18 @@
-/** The form in which finance writes the next version of a rate card: when it begins, and its rules. */
+/** The form in which finance writes the next version of a rate card: when it begins, its rules, and what it changes. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { getOr, put, segment } from "../lib/api.js";
-import { decimalText } from "../lib/decimal.js";
-import { CURRENCY, NumberField, numberOf } from "../lib/fields.js";
 import * as format from "../lib/format.js";
 import { may } from "../lib/me.js";
 import { rateCard } from "../lib/names.js";
-import { spelled } from "../lib/numbers.js";
 import { Pending, useLoaded } from "../lib/parts.js";
 import { NewVersion } from "./new-version.js";
+import { contentOf } from "./rate-card-content.js";
+import { Effect, effectOf } from "./rate-card-effect.js";
+import { Fields } from "./rate-card-fields.js";
+import { conditionsOf, wordsOf } from "./rate-words.js";
 
 const DEFAULT = "rate-card:default";
 const NEW = { version: 0, content: { rules: [{}] } };
-const SUM = { number: true, size: 8, words: spelled };
-const COLUMNS = {
-  category: ["Category", { maxlength: 200, size: 14, placeholder: "all" }],
-  location: ["Location", { maxlength: 200, size: 14, placeholder: "all" }],
-  currency: ["Currency", { ...CURRENCY, placeholder: "all" }],
-  percent: ["Percent", { ...SUM, required: true, most: "100" }],
-  fixed: ["Fixed per item", SUM],
-  minimum: ["Minimum", SUM],
-  maximum: ["Maximum", SUM],
-};
 
 const documentPath = (document) => `/documents/${segment(document)}`;
 
@@ -55,9 +46,10 @@ function Write({ document, agency, onDone, onClose }) {
   return html`
     <${NewVersion} ...${{ latest, onDone, onClose, contentOf, factsOf }} fields=${Fields} wide
       title=${`New version of a rate card: version ${latest.version + 1}`} action="Save"
+      check=${(content) => effectOf(document, agency, content)} review=${Effect}
       read=${() => latestOf(document)} write=${(body) => put(documentPath(document), body)}>
-      <p>${rateCard(document, agency)}, for ${scopeOf(document)}. The most specific rule counts: by category, then
-        location, then currency. Recorded events keep their terms.</p>
+      <p>${rateCard(document, agency)}, for ${scopeOf(document)}. The most specific rule counts: by product, then
+        category, then location, then currency. Recorded events keep their terms.</p>
     <//>`;
 }
 
@@ -66,56 +58,9 @@ function scopeOf(document) {
   return document.startsWith("rate-card:group/") ? "each agency of the group" : "this agency alone";
 }
 
-/** Returns the content of a version that a form holds; what is empty is left out. */
-function contentOf(form) {
-  const columns = Object.entries(COLUMNS).map(([name, [, { number }]]) =>
-    [name, form.getAll(name).map((text) => (number ? numberOf(text) : text.trim()))]);
-  const rules = form.getAll("percent").map((_, index) =>
-    Object.fromEntries(columns.map(([name, texts]) => [name, texts[index]]).filter(([, one]) => one)));
-  const kept = form.get("refund_fixed") ? {} : { refund_fixed: false };
-  return { valid_from: format.instant(form.get("valid_from")), rules, ...kept };
-}
-
 /** Returns what a rate card says, as people read it: for which events, and what it charges. */
-const factsOf = ({ valid_from: validFrom, rules, refund_fixed: refundFixed }) => [
-  ["In force from", format.time(validFrom)],
-  ...(refundFixed === false ? [["Refunds", "do not give back the fixed fee"]] : []),
-  ...rules.map((rule) => [wordsOf(rule, ["category", "location", "currency"]) || "All events", chargeOf(rule)]),
+const factsOf = ({ valid_from: validFrom, valid_to: validTo, rules }) => [
+  ["In force from", validFrom ? format.time(validFrom) : ""],
+  ...(validTo ? [["Until", format.time(validTo)]] : []),
+  ...rules.filter((rule) => rule.percent || rule.charges).map((rule) => [conditionsOf(rule), wordsOf(rule)]),
 ];
-
-const chargeOf = (rule) => wordsOf(rule, ["percent", "fixed", "minimum", "maximum"]);
-
-const wordsOf = (rule, names) =>
-  names.filter((name) => decimalText(rule[name])).map((name) => {
-    const [label, { number }] = COLUMNS[name];
-    return `${label} ${number ? format.exact(decimalText(rule[name])) : rule[name]}`;
-  }).join(", ");
-
-function Fields({ content }) {
-  const [rules, setRules] = useState(() => content.rules.map(identified));
-  const now = format.localTime(Date.now());
-  return html`
-    <label>In force from (${format.zoneName()})
-      <input name="valid_from" type="datetime-local" required defaultValue=${now} />
-    </label>
-    <label class="check">
-      <input name="refund_fixed" type="checkbox" defaultChecked=${content.refund_fixed !== false} />
-      Refunds give back the fixed fee
-    </label>
-    ${rules.map(({ id, rule }, index) => html`
-      <fieldset key=${id} class="bar">
-        <legend>Rule ${index + 1}</legend>
-        ${Object.entries(COLUMNS).map(([name, [label, { number, ...more }]]) => (number
-          ? html`<${NumberField} key=${name} ...${{ label, name }} value=${decimalText(rule[name])} ...${more} />`
-          : html`
-            <label key=${name}>${label}
-              <input name=${name} autocomplete="off" defaultValue=${rule[name]} ...${more} />
-            </label>`))}
-        ${rules.length > 1 && html`
-          <button type="button" aria-label=${`Remove rule ${index + 1}`}
-            onClick=${() => setRules(rules.filter((one) => one.id !== id))}>Remove</button>`}
-      </fieldset>`)}
-    <p><button type="button" onClick=${() => setRules([...rules, identified({})])}>Add a rule</button></p>`;
-}
-
-const identified = (rule) => ({ id: crypto.randomUUID(), rule });

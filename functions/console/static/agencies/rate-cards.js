@@ -1,16 +1,16 @@
 /** The rate cards that an agency's events can pay, the history of each, and a calculator. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { get, segment } from "../lib/api.js";
-import { decimalText } from "../lib/decimal.js";
 import { CURRENCY, NumberField, numberOf } from "../lib/fields.js";
 import * as format from "../lib/format.js";
 import { List } from "../lib/list.js";
 import { may } from "../lib/me.js";
-import { locationText, rateCard } from "../lib/names.js";
+import { rateCard } from "../lib/names.js";
 import { Link, Name, Pending, Table, fieldsOf, useLoaded } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
 import { charge, ruleFor } from "./charge.js";
 import { WriteRateCard } from "./rate-card-form.js";
+import { CONDITIONS, chargeWords, chargesOf, listOf, wordsOf } from "./rate-words.js";
 
 const HISTORY_COLUMNS = [
   { key: "version", title: "Version", type: "number", head: true },
@@ -18,23 +18,19 @@ const HISTORY_COLUMNS = [
   { key: "written_at", title: "Written", type: "time" },
   { key: "written_by", title: "By", type: "person", kind: "long" },
 ];
-/** A column of a decimal of a rule, which may have none. */
-const figure = (key, title) => ({
-  key, title, type: "number", value: (rule) => decimalText(rule[key]),
-  cell: (rule) => decimalText(rule[key]) && format.exact(decimalText(rule[key])),
-});
-/** A column of what a rule is limited to, if anything; `words`: returns a value as people read it. */
-const narrowing = (key, title, kind, words = (value) => value) => ({
-  key, title, kind, value: (rule) => rule[key] ?? "all", text: (rule) => (rule[key] ? words(rule[key]) : "all"),
-  cell: (rule) => (rule[key] ? html`<${Name}>${words(rule[key])}<//>` : "all"),
-});
+/** A column of what a rule is limited to, if anything. */
+const narrowing = (key) => {
+  const [title, words] = CONDITIONS[key];
+  const text = (rule) => listOf(rule[key]).map(words).join(" or ") || "all";
+  return { key, title, kind: "long", value: text, text, cell: (rule) => html`<${Name}>${text(rule)}<//>` };
+};
 const COLUMNS = [
-  narrowing("category", "Category", "long"), narrowing("location", "Location", "long", locationText),
-  narrowing("currency", "Currency"),
-  figure("percent", "Percent"), figure("fixed", "Fixed per item"), figure("minimum", "Minimum"),
-  figure("maximum", "Maximum"),
+  ...Object.keys(CONDITIONS).map(narrowing),
+  { key: "charges", title: "Charges", kind: "long", value: wordsOf, text: wordsOf,
+    cell: (rule) => chargesOf(rule).map((one) => html`
+      <div key=${one.name}><${Name}>${one.name}<//>: ${chargeWords(one)}</div>`) },
 ];
-const TEXTS = [["Category", "category"], ["Location", "location", "GB#London"]];
+const TEXTS = [["Product", "product"], ["Category", "category"], ["Location", "location", "GB#London"]];
 
 /** The rate cards in force for an agency in a group, or in none; and the calculator, which begins with a currency. */
 export function RateCards({ agency, group, currency }) {
@@ -61,8 +57,6 @@ function RateCard({ rateCard: { document, version, rules }, agency }) {
   return html`
     <${List} name=${document} caption=${`${name}, version ${version}, in force`} size="25"
       columns=${COLUMNS} rows=${rules} />
-    ${rules.some((rule) => rule.refund_fixed === false) && html`
-      <p class="note">Refunds do not give back the fixed fee.</p>`}
     <details onToggle=${(event) => setOpen(event.target.open)}>
       <summary>History: ${name}</summary>
       ${open && html`<${History} document=${document} name=${name} />`}
@@ -77,8 +71,9 @@ const History = ({ document, name }) => html`
 function Calculator({ agency, rateCards, currency }) {
   const [sale, setSale] = useState(null);
   const send = (event) => {
-    const { amount, quantity, ...texts } = fieldsOf(event);
-    setSale({ ...texts, amount: numberOf(amount), quantity: numberOf(quantity) });
+    const { amount, quantity, tax, shipping, ...texts } = fieldsOf(event);
+    const [of, items, ...parts] = [amount, quantity, tax, shipping].map(numberOf);
+    setSale({ ...texts, amount: of, quantity: items, tax: parts[0], shipping: parts[1] });
   };
   const rules = sale ? rateCards.map((one) => [one, ruleFor(one.rules, sale)]) : [];
   const [used, rule] = rules.find(([, found]) => found) || [];
@@ -90,6 +85,8 @@ function Calculator({ agency, rateCards, currency }) {
         <input name="currency" required ...${CURRENCY} autocomplete="off" defaultValue=${currency} />
       </label>
       <${NumberField} label="Items" name="quantity" value="1" required size="5" />
+      <${NumberField} label="Tax in it" name="tax" signed size="8" />
+      <${NumberField} label="Shipping in it" name="shipping" signed size="8" />
       ${TEXTS.map(([label, name, placeholder]) => html`
         <label key=${name}>${label} <input name=${name} autocomplete="off" placeholder=${placeholder} /></label>`)}
       <button>Calculate</button>
@@ -100,6 +97,6 @@ function Calculator({ agency, rateCards, currency }) {
       <${Table} caption=${`${rateCard(used.document, agency)}, version ${used.version}`}
         head=${[["Step"], [sale.currency, "n"]]}>
         ${charge(rule, sale).map(([words, value]) => html`
-          <tr key=${words}><th scope="row">${words}</th><td class="n">${format.exact(value)}</td></tr>`)}
+          <tr key=${words}><th scope="row"><${Name}>${words}<//></th><td class="n">${format.exact(value)}</td></tr>`)}
       <//>`}`;
 }

@@ -3,7 +3,9 @@
 const TRY_AGAIN = "Try again a little later: nothing is done twice.";
 const INSTANT = "Write a day such as 2026-11-05, or an instant such as 2026-11-05T09:00:00Z.";
 const CURRENCY = "Write the three letters of a currency that is in use, such as EUR.";
-const FEE = "Write a number that is not below 0.";
+const FEE = "Write a number that is not below 0, and a currency for the rule.";
+const PERCENT = "Write a number from 0 to 100.";
+const SEVERAL = "Write at most 50 values of 200 characters, each once, separated by |.";
 const ADVICE = {
   "": ["", "There are more problems. Correct these first."],
   "id": ["", "This event was discarded. Close this dialog, and record another."],
@@ -36,16 +38,27 @@ const ADVICE = {
   "content.iban": ["IBAN", "Write the whole number, such as DE89 3704 0044 0532 0130 00, or none."],
   "content.status": ["Status", "Choose one of the list."],
   "content.valid_from": ["In force from", "Choose another date."],
-  "content.refund_fixed": ["Refunds", "Choose whether refunds give back the fixed fee."],
-  "content.rules": ["Rules", "Write fewer rules."],
-  "content.rules[].percent": ["Percent", "Write a number from 0 to 100."],
-  "content.rules[].category": ["Category", "Write at most 200 characters."],
-  "content.rules[].location": ["Location", "Write a location such as GB#London."],
-  "content.rules[].currency": ["Currency", `${CURRENCY} A rule with a sum needs it.`],
-  "content.rules[].fixed": ["Fixed per item", FEE],
-  "content.rules[].minimum": ["Minimum", "Write a number that is not below 0, and at most the maximum."],
-  "content.rules[].maximum": ["Maximum", FEE],
-  "content.rules[]": ["", "An earlier rule is for the same events. Remove one of them."],
+  "content.valid_to": ["Until", "Choose a later date than that from which it is in force."],
+  "content.rules": ["Rules", "Write fewer rules, with at most 8 names of charges."],
+  "content.rules[].percent": ["Percent", PERCENT],
+  "content.rules[].product": ["Product", SEVERAL],
+  "content.rules[].category": ["Category", SEVERAL],
+  "content.rules[].location": ["Location", "Write locations such as GB#London, each once."],
+  "content.rules[].currency": ["Currency", CURRENCY],
+  "content.rules[].charges": ["Charges", "A fee or minimum of the month needs a rule with a currency alone."],
+  "content.rules[].charges[].name": [
+    "Charge", "Write another name: at most 40 letters, digits and blanks, each name once in a rule.",
+  ],
+  "content.rules[].charges[].percent": ["Percent", PERCENT],
+  "content.rules[].charges[].fixed": ["Fixed", FEE],
+  "content.rules[].charges[].minimum": ["Minimum", "Write a number that is not below 0, and at most the maximum."],
+  "content.rules[].charges[].maximum": ["Maximum", FEE],
+  "content.rules[].charges[].amount": ["Fee", FEE],
+  "content.rules[].charges[].refund": ["Refunds give back", "There is no fixed part to keep: choose another."],
+  "content.rules[].charges[].tiers.steps": [
+    "Tiers", "The first begins at 0, and each above the one before, with a percentage from 0 to 100.",
+  ],
+  "content.rules[]": ["", "An earlier rule is as specific for the same events. Change or remove one of them."],
   "reason": ["Reason", "Write at most 200 characters, and no line breaks."],
   "text": ["Message", "Write at most 4,000 characters."],
   "period": ["Month", "Write one such as 2026-11."],
@@ -62,9 +75,11 @@ export const problemOf = ({ field, problem, expected }) =>
 export function adviceOn(refusal) {
   const { field } = refusal;
   if (field === "expression" || field === "body") return problemOf(refusal);
-  const rule = /^content\.rules\[(\d+)\]/.exec(field);
-  const [name, advice] = ADVICE[field.replace(/\[\d+\]/, "[]")] ?? ["", "A value is not accepted. Check all of them."];
-  const label = [rule && `Rule ${Number(rule[1]) + 1}`, name].filter(Boolean).join(", ");
+  const [, rule, charge] = /^content\.rules\[(\d+)\](?:\.charges\[(\d+)\])?/.exec(field) ?? [];
+  const [name, advice] = ADVICE[field.replace(/\[\d+\]/g, "[]")] ?? ["", "A value is not accepted. Check all of them."];
+  const numbered = [["Rule", rule], ["charge", charge]].filter(([, at]) => at)
+    .map(([of, at]) => `${of} ${Number(at) + 1}`);
+  const label = [...numbered, name].filter(Boolean).join(", ");
   return label ? `${label}: ${advice}` : advice;
 }
 

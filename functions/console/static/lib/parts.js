@@ -166,6 +166,17 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, is
     </dialog>`;
 }
 
+/** Part of a form that can be hidden; shown again, its first field has the focus. */
+export function Hideable({ hidden, children }) {
+  const place = useRef();
+  const was = useRef(hidden);
+  useLayoutEffect(() => {
+    if (was.current && !hidden) place.current.querySelector("input, select").focus();
+    was.current = hidden;
+  }, [hidden]);
+  return html`<div ref=${place} hidden=${hidden}>${children}</div>`;
+}
+
 /** A dialog that adds no form. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
 export function Modal({ label, busy, onClose, children, ...more }) {
   const place = useOpened();

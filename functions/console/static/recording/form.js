@@ -1,11 +1,11 @@
 /** The form of a payment or an adjustment: it is filled in, shown in words, then recorded once. */
-import { html, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { html, useState } from "../vendor/htm-preact.js";
 import { accountPath, eventPath, get, getOr, record } from "../lib/api.js";
 import { CURRENCY, wordsIn } from "../lib/fields.js";
 import * as format from "../lib/format.js";
 import { AgencyName, eventAddress } from "../lib/links.js";
 import { BY_HAND, reader } from "../lib/me.js";
-import { Dialog, Link, Name, useConflict, useSending } from "../lib/parts.js";
+import { Dialog, Hideable, Link, Name, useConflict, useSending } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
 import { KINDS } from "./kinds.js";
 import { Review } from "./review.js";
@@ -107,17 +107,6 @@ const AlreadySent = ({ recorded, id }) => (recorded
   : html`
     <p>This form was already sent, before your changes, and is held.
       ${" "}<${Link} to=${address(["operations"])}>Show held events<//>. Discard it before you record another.</p>`);
-
-/** Part of a form that can be hidden; shown again, its first field has the focus. */
-function Hideable({ hidden, children }) {
-  const place = useRef();
-  const was = useRef(hidden);
-  useLayoutEffect(() => {
-    if (was.current && !hidden) place.current.querySelector("input, select").focus();
-    was.current = hidden;
-  }, [hidden]);
-  return html`<div ref=${place} hidden=${hidden}>${children}</div>`;
-}
 
 /** The currency: one of the agency's accounts, or by an explicit choice another one, which opens an account. */
 function CurrencyField({ agency, currencies, currency, setCurrency, fixed }) {

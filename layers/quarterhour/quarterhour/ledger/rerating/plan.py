@@ -26,11 +26,14 @@ from quarterhour.model import money
 from quarterhour.model.charges import Charges, read_charges, total
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.periods import Period
+from quarterhour.model.tiers import scheme_of, stacked
 from quarterhour.registry.rate_cards.charge import Pricing
 from quarterhour.registry.rate_cards.rate_card import RateCard
 
 if TYPE_CHECKING:
     from quarterhour.ledger.rerating import api
+    from quarterhour.model.tiers import Per
 
 _REVERSALS: Final = frozenset({REFUND, VOID})
 _COPIED: Final = ("product", "category", "order_id", "line", "location")
@@ -194,8 +197,12 @@ def by_account(found: Iterable[Rerated]) -> dict[Account, list[Rerated]]:
 
 
 def sums_of(events: Collection[Rerated]) -> "api.ReratedSums":
-    """Return the sums of rerated events: their number, how many change, their commissions, and the difference."""
-    paid, due = money.total(one.paid for one in events), money.total(one.due for one in events)
+    """Return the sums of rerated events: their number, how many change, their commissions, and the difference.
+
+    What tiers charge of these events is part of both commissions: of each span, of the turnover of the events in it.
+    """
+    paid = money.add(money.total(one.paid for one in events), _by_tiers(events, lambda one: one.paid_charges))
+    due = money.add(money.total(one.due for one in events), _by_tiers(events, lambda one: one.due_charges))
     return {
         "events": len(events),
         "changed": sum(one.is_changed for one in events),
@@ -203,6 +210,19 @@ def sums_of(events: Collection[Rerated]) -> "api.ReratedSums":
         "would_be": money.plain(due),
         "difference": money.plain(_minus(due, paid)),
     }
+
+
+def _by_tiers(events: Collection[Rerated], charges: Callable[[Rerated], Charges]) -> Decimal:
+    """Return what tiers charge of the turnover of events of an account, which are in the order of recording."""
+    spans: dict[tuple[str, Per, str | None, Period], dict[str, Decimal]] = {}
+    for event in events:
+        period = Period.parse(event.facts["period"])
+        for (name, text), turnover in charges(event).turnover.items():
+            scheme = scheme_of(text)
+            span = spans.setdefault((name, scheme.per, scheme.group, scheme.per.first(period)), {})
+            span[text] = money.add(span.get(text, money.ZERO), turnover)
+    stacks = (stacked([(scheme_of(text), turnover) for text, turnover in one.items()]) for one in spans.values())
+    return money.total(tier.commission for stack in stacks for tiers in stack for tier in tiers)
 
 
 def _minus(left: Decimal, right: Decimal) -> Decimal:

@@ -1,18 +1,27 @@
 """Previews of re-ratings: what the events of an agency would be charged by another rate card."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from quarterhour.ledger.events.event import Rerating
 from quarterhour.ledger.postings.posting import Facts
 from quarterhour.ledger.reading.queries import LedgerQueries
+from quarterhour.ledger.recording.pricing import rate_card_in
 from quarterhour.ledger.rerating.plan import PricingOf, Rerated, ReratingRequest, by_account, rerated, sums_of
-from quarterhour.ledger.rerating.requests import PreviewRequest
+from quarterhour.ledger.rerating.requests import EffectRequest, PreviewRequest
 from quarterhour.model import exact_json, instants, money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import FieldProblem, InvalidError, TooLargeError, in_words
-from quarterhour.registry.documents.keys import RATE_CARD, agency_document, is_agency, latest_key, rate_card_name
+from quarterhour.registry.documents.keys import (
+    DEFAULT_RATE_CARD,
+    RATE_CARD,
+    agency_document,
+    is_agency,
+    latest_key,
+    rate_card_name,
+)
 from quarterhour.registry.documents.queries import DocumentQueries
 from quarterhour.registry.documents.timeline import timeline_of
 from quarterhour.registry.rate_cards.charge import Pricing
@@ -48,7 +57,7 @@ class ReratingQueries:
         ``TooLargeError`` if there are too many events for one request.
         """
         version, rate_card = self._rate_card(request)
-        events = self._events(request, caller, remaining_seconds)
+        events = self._events(request.agency, request.start, caller, remaining_seconds)
         found = rerated(events, rate_card, request.start, request.end, self._pricing(request.agency, rate_card))
         changed = [one for one in found if one.is_changed]
         if len(changed) > MAX_CHANGES:
@@ -58,20 +67,29 @@ class ReratingQueries:
             return {
                 "rate_card": request.rate_card,
                 "version": version,
-                "accounts": [
-                    {"agency": account.agency, "currency": account.currency, **sums_of(some)}
-                    for account, some in by_account(found).items()
-                ],
+                "accounts": _accounts(found),
                 "changes": [_shown(one, rerating) for one in changed],
             }
         except ValueError as error:
             raise InvalidError(str(error)) from error
 
+    def effect(self, request: EffectRequest, caller: Caller, remaining_seconds: Callable[[], float]) -> "api.Effect":
+        """Return what the events of a span would be charged by a rate card that is not written yet.
+
+        Events that an earlier rate card in the order of precedence prices stay as they are, and are left out. Raises
+        ``InvalidError`` if it is another agency's, and ``TooLargeError`` as ``preview`` does.
+        """
+        _check_agency(request.document, request.agency)
+        earlier = _earlier(request.document, request.agency)
+        all_events = self._events(request.agency, request.start, caller, remaining_seconds)
+        events = (one for one in all_events if not _is_priced_by(one, earlier))
+        pricing = self._pricing(request.agency, request.rate_card)
+        found = rerated(events, request.rate_card, request.start, request.end, pricing)
+        return {"rate_card": request.document, "accounts": _accounts(found)}
+
     def _rate_card(self, request: PreviewRequest) -> tuple[int, RateCard]:
         """Return the version of a rate card and its content."""
-        own = request.rate_card.removeprefix(RATE_CARD)
-        if is_agency(own) and request.rate_card != rate_card_name(request.agency):
-            raise invalid("rate_card", "is the rate card of another agency", rate_card_name(request.agency))
+        _check_agency(request.rate_card, request.agency)
         latest = request.version is None
         values = (
             self.documents.latest(request.rate_card)
@@ -96,19 +114,46 @@ class ReratingQueries:
         )
 
     def _events(
-        self, request: PreviewRequest, caller: Caller, remaining_seconds: Callable[[], float]
+        self, agency: str, start: datetime, caller: Caller, remaining_seconds: Callable[[], float]
     ) -> Iterator[Facts]:
         """Yield the agency's events that were recorded from the start until now, as later ones refer to them."""
         paging = Paging(MAX_LIMIT, "")
-        only = {"agency": request.agency}
+        only = {"agency": agency}
         while True:
-            page = self.ledger.events(request.start, instants.ALWAYS[1], only, paging, remaining_seconds, caller)
+            page = self.ledger.events(start, instants.ALWAYS[1], only, paging, remaining_seconds, caller)
             yield from map(_facts, page.items)
             if page.after is None:
                 return
             if remaining_seconds() < RESERVE_SECONDS:
                 raise _too_large("has more events until now than a request can read", "a later beginning")
             paging = Paging(MAX_LIMIT, "", page.after)
+
+
+def _check_agency(document: str, agency: str) -> None:
+    own = document.removeprefix(RATE_CARD)
+    if is_agency(own) and document != rate_card_name(agency):
+        raise invalid("rate_card", "is the rate card of another agency", rate_card_name(agency))
+
+
+def _earlier(document: str, agency: str) -> Callable[[str], bool]:
+    """Return the function that returns whether another rate card comes before this one in the order of precedence."""
+    own = rate_card_name(agency)
+    if document == own:
+        return lambda _: False
+    return (lambda other: other == own) if document != DEFAULT_RATE_CARD else (lambda other: other != document)
+
+
+def _is_priced_by(facts: Facts, of: Callable[[str], bool]) -> bool:
+    found = rate_card_in(facts.get("terms", ""), facts["agency"])
+    return found is not None and of(found[0])
+
+
+def _accounts(found: Iterable[Rerated]) -> "list[api.ReratedAccount]":
+    """Return the sums of each account."""
+    return [
+        {"agency": account.agency, "currency": account.currency, **sums_of(some)}
+        for account, some in by_account(found).items()
+    ]
 
 
 def _facts(event: "Event") -> Facts:

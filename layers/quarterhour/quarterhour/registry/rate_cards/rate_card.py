@@ -222,7 +222,7 @@ def _refuse_ties(rules: Sequence[Rule | None], outer: Fields) -> None:
 
 
 def _refuse_names(rules: Sequence[Rule | None], outer: Fields) -> None:
-    """Add a problem if a card names too many charges, or a name is charged twice a month in a currency."""
+    """Add a problem if a rate card names too many charges, or a name is charged twice a month in a currency."""
     read = [rule for rule in rules if rule]
     names = {one.name for rule in read for one in rule.charges} | {one.name for rule in read for one in rule.monthly}
     if len(names) > MAX_CHARGES:
