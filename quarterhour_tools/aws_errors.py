@@ -8,7 +8,7 @@ _EXPIRED: Final = frozenset(
     {"ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "UnrecognizedClientException"}
 )
 _REFUSED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "403"})
-_NO_BUCKET: Final = "NoSuchBucket"
+_MISSING: Final = "NoSuchBucket"
 
 
 def sentence_of(error: Exception) -> str | None:
@@ -37,7 +37,7 @@ def _of_answer(error: Any) -> str:  # noqa: ANN401 - botocore is not loaded with
     """Return what an answer of AWS says."""
     answer, operation = error.response.get("Error", {}), error.operation_name
     code, message = str(answer.get("Code", "")), str(answer.get("Message", ""))
-    if code == _NO_BUCKET:
+    if code == _MISSING:
         return f"there is no S3 bucket {answer.get('BucketName') or 'of that name'}: is the stack deployed and running?"
     if code in _EXPIRED:
         return "AWS does not know these credentials, or they have expired: sign in again"

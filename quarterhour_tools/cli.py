@@ -21,6 +21,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "journal": ("accounting.journal", "write the journal entries of a period for an accounting system"),
     "vat": ("accounting.vat", "sum up the VAT of a period's statements"),
     "dac7": ("accounting.dac7", "write the figures of DAC7: what each agency sold in a year, by calendar quarter"),
+    "roll-forward": (
+        "accounting.roll_forward",
+        "show the balances of all accounts over a month: opening, movements, closing",
+    ),
     "payouts": ("accounting.payouts", "pay out the credits of agencies by SEPA credit transfer"),
     "payments": ("accounting.payments", "match a bank's file to statements, and record payments"),
     "reconcile": (

@@ -34,8 +34,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for month in range(1, 13):
         period = f"2026-{month:02d}"
         common: dict[str, Any] = {"period": period, "issued_on": f"{period}-28"}
-        credit = content(agency="43", number=f"S-{month:02d}", collects="marketplace", proceeds="1000.00", **common)
-        write_period(tmp_path / "sealed", [content(**common), credit], period)
+        own, owed = (f"{(month - 1) * amount}.00" for amount in (119, -881))
+        credit = {"agency": "43", "number": f"S-{month:02d}", "collects": "marketplace", "proceeds": "1000.00"}
+        documents = [content(opening=own, **common), content(opening=owed, **credit, **common)]
+        write_period(tmp_path / "sealed", documents, period)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -53,7 +55,7 @@ def test_every_command_of_the_page_runs(place: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_every_command_of_the_table_is_shown() -> None:
-    table = re.findall(r"^\|.*?`quarterhour (\w+)`", PAGE, re.MULTILINE)
+    table = re.findall(r"^\|.*?`quarterhour ([\w-]+)`", PAGE, re.MULTILINE)
     assert sorted(table) == sorted({command[0] for command in COMMANDS})
 
 

@@ -18,7 +18,8 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.reports.lines import COLUMNS as LINE_COLUMNS
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT, manifest_key
+from quarterhour.statements.drafts.draft import COLUMNS as DRAFT_COLUMNS
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, draft_list_key, manifest_key
 from quarterhour.statements.listing import COLUMNS, FIGURES, Document, SealedObject, write_list
 from quarterhour.statements.releases.keys import release_list_key, release_manifest_key
 from quarterhour_tools.accounting.account_map import AccountMap, read_account_map
@@ -197,3 +198,5 @@ def write_period(
         (folder / key).parent.mkdir(parents=True, exist_ok=True)
         (folder / key).write_text(content_, "utf-8")
     (folder / manifest_key(of)).write_text("{}", "utf-8")
+    if not (drafts := folder / draft_list_key(of)).exists():
+        drafts.write_text(f"{','.join(DRAFT_COLUMNS)}\n", "utf-8")
