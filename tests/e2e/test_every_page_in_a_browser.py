@@ -80,6 +80,8 @@ PAGES = {
     RUN: NAME,
     f"/console/locations?location=GB%23{IN_NAME}": NAME,
     "/console/questions?ask=commission-by-product": NAME,
+    "/console/connections": "There is no connection yet",
+    "/console/connections/partner": "Nothing is parked",
     "/console/subscriptions": "hooks.marketplace.com",
     "/console/subscriptions/erp": "Nothing was sent to it yet",
     "/console/exchange-rates": NAME,

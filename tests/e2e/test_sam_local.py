@@ -84,7 +84,9 @@ LATER: Final = (
     ("write-draft",),  # cancels the statement
 )
 """The steps after all others: of closed months, and what ends something that others find."""
-OFF: Final = re.compile(r"console-|intake-|notify-|(read|write)-subscription|repair-(forg|move)")
+OFF: Final = re.compile(
+    r"console-|intake-|connections-|notify-|(read|write)-(subscription|connection)|repair-(forg|move)"
+)
 """Samples of options, whose functions get no layer from `sam local`, and of the vault, whose secrets it lacks."""
 SAMPLES: Final = {path.stem for path in (ROOT / "events").iterdir() if not OFF.match(path.stem)}
 STEPS: Final = (FIRST, sorted(SAMPLES.difference(FIRST, *LATER)), *LATER)

@@ -17,6 +17,7 @@ import { STAFF, may, reader } from "./lib/me.js";
 import { isolated } from "./lib/names.js";
 import { Link } from "./lib/parts.js";
 import { address, here } from "./lib/routes.js";
+import { Connection, Connections } from "./operations/connections.js";
 import { Operations } from "./operations/operations.js";
 import { Report } from "./operations/report.js";
 import { Reports } from "./operations/reports.js";
@@ -53,6 +54,7 @@ export const MENU = [
   { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF, group: "Activity" },
   { title: "Agencies", parts: ["agencies"], content: Agencies, roles: STAFF, group: "Agencies" },
   { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF, group: "System" },
+  { title: "Connections", parts: ["connections"], content: Connections, roles: STAFF, group: "System" },
   { title: "Subscriptions", parts: ["subscriptions"], content: Subscriptions, roles: STAFF, group: "System" },
   { title: "Settings", parts: ["settings"], content: Settings, roles: STAFF, group: "System" },
   { title: "Operations", parts: ["operations"], content: Operations, roles: STAFF, group: "System" },
@@ -107,6 +109,10 @@ const OF_ONE = [
   {
     parts: ["exchange-rates"], names: 1, title: (currency) => `Exchange rate of ${currency}`,
     content: ([currency]) => html`<${ExchangeRate} currency=${currency} />`,
+  },
+  {
+    parts: ["connections"], names: 1, roles: STAFF, title: (name) => `Connection ${isolated(name)}`,
+    content: ([name]) => html`<${Connection} name=${name} />`,
   },
   {
     parts: ["subscriptions"], names: 1, roles: STAFF, title: (name) => `Subscription ${isolated(name)}`,
