@@ -103,7 +103,7 @@ def at_path(value: object, path: str) -> object:
         elif isinstance(value, dict):
             value = next((found for name in _META if (found := at_path(value.get(name), step)) is not None), None)
         elif isinstance(value, list):
-            entries = (one for one in value if isinstance(one, dict) and step in {one.get(name) for name in _NAMES})
+            entries = (one for one in value if isinstance(one, dict) and any(one.get(name) == step for name in _NAMES))
             value = next((one.get("value") for one in entries), None)
         else:
             return None

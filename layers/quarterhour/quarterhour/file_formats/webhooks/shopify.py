@@ -265,7 +265,7 @@ class _Refund:
         if self._transactions and all(one.get("test") is True for one in self._transactions):
             if not self._settings.with_test:
                 return Mapped(excluded=[Excluded("test orders")])
-        elif self._transactions and all(one.get("status") in _FAILED for one in self._transactions):
+        elif self._transactions and all(text_of(one.get("status")) in _FAILED for one in self._transactions):
             return Mapped(excluded=[Excluded("refunds that failed")])
         if not (self._lines or self._adjustments or self._transactions):
             return Mapped(excluded=[Excluded("refunds of nothing")])
