@@ -16,7 +16,7 @@ from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.target.remote import segment
 from tests.support.agencies import OWNER
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
-from tests.support.events import view
+from tests.support.events import ABSENT, view
 from tests.support.requests import put
 from tests.support.served import call, served
 from tests.support.system import World
@@ -241,6 +241,31 @@ def test_the_calculator_charges_what_the_ledger_charges(  # noqa: PLR0913, PLR09
     steps = called(browser, "agencies/charge.js", "charge", rule.as_dict(), sale)
     *_, (_, last) = arithmetic.steps(rule.entries(sold, Pricing()))
     assert Decimal(steps[-1][1]) == last.gives
+
+
+def test_a_period_is_shown_by_charge_with_the_tier_reached(browser: Tab, market: tuple[Server, World]) -> None:
+    server, world = market
+    steps = [{"from": "0", "percent": "12"}, {"from": "1000", "percent": "10"}, {"from": "5000", "percent": "8"}]
+    tiers = {"per": "month", "of": "account", "mode": "graduated", "steps": steps}
+    charges = [{"name": "commission", "tiers": tiers}, {"name": "payment fee", "percent": "1"}]
+    with server.turns.taken():
+        put(
+            world,
+            "/documents/rate-card%253Atiered",
+            {"seen": 0, "content": {"valid_from": SINCE, "rules": [{"charges": charges}]}},
+        )
+        world.sell("1200.00", "tiered", commission_rate=ABSENT)
+        world.drain()
+    browser.open(f"{server.url}{agency_page('tiered')}")
+    shown(browser, "by tiers, so far")
+    tables = browser.page.locator("table").all_inner_texts()
+    assert any("payment fee" in text and "12.00" in text for text in tables)
+    reached = next(text for text in tables if "Tier reached" in text)
+    for figure in ("1,200.00", "10 % from 1,000", "3,800.00", "140.00"):
+        assert figure in reached
+    assert any("152.00" in text for text in tables), "the period's commission holds what tiers charge"
+    assert browser.violations() == []
+    assert browser.errors == []
 
 
 def test_an_agency_without_events_says_what_to_do(browser: Tab, address: str) -> None:

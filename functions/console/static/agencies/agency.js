@@ -20,6 +20,7 @@ import { StatementList } from "../statements/statement-list.js";
 import { LiveChanges } from "./live-changes.js";
 import { RateCards } from "./rate-cards.js";
 import { Registration } from "./registration.js";
+import { SoFar, chargedSoFar } from "./so-far.js";
 
 const FIGURES = {
   gross: "Sales", refunds: "Refunds", net: "Net sales", commission: "Commission", payments: "Payments",
@@ -150,7 +151,7 @@ function Spans({ account, spans }) {
   const { value, problem, again } = useLoaded(() => get(path), path);
   const to = (more) => agencyAddress(agency, { currency, ...more });
   const items = value?.items || [];
-  const rows = useMemo(() => items.map((one) => ({ ...one, currency })), [value]);
+  const rows = useMemo(() => items.map((one) => ({ ...one, commission: chargedSoFar(one), currency })), [value]);
   const [head, by] = LABELS[span];
   const title = `Commission in ${currency} ${by}`;
   return html`
@@ -170,8 +171,9 @@ function Spans({ account, spans }) {
       <section class="card">
         <h2>${title}</h2>
         <${BarChart} label=${title} currency=${currency} span=${span} starts=${startsOf(chosen, items)}
-          values=${items.map((one) => [one[name], one.commission])} />
+          values=${rows.map((one) => [one[name], one.commission])} />
       </section>
+      ${span === "period" && html`<${SoFar} period=${items.at(-1)} currency=${currency} />`}
       <${List} name=${part} caption=${`Figures in ${currency} ${by}`} rows=${rows}
         columns=${columnsOf({ account, span, name, head, to })} sort=${{ by: name, down: true }} />`}`;
 }
