@@ -112,7 +112,7 @@ def test_a_refund_that_is_taken_back_after_the_void_charges_no_fee_again(world: 
     assert fees(world) == 0
 
 
-def test_a_line_that_is_priced_again_bears_the_fee_of_the_new_card_once(world: World) -> None:
+def test_a_line_that_is_priced_again_bears_the_fee_of_the_new_rate_card_once(world: World) -> None:
     put(
         world,
         "/documents/rate-card:42",
@@ -127,7 +127,7 @@ def test_a_line_that_is_priced_again_bears_the_fee_of_the_new_card_once(world: W
     assert sum(float(one["commission"]) for one in ledger(world)) == 0
 
 
-def test_a_card_without_such_a_fee_writes_nothing_for_orders(world: World) -> None:
+def test_a_rate_card_without_such_a_fee_writes_nothing_for_orders(world: World) -> None:
     def orders() -> Iterator[str]:
         scanned = world.stack.dynamodb.scan(TableName=world.stack.ref("IdentityTable"))
         return (item["event"]["S"] for item in scanned["Items"] if item["event"]["S"].startswith("#"))

@@ -1,4 +1,4 @@
-"""What a sale is charged by name after any refunds, voids and re-ratings, against a reckoning of its own."""
+"""What a sale is charged by name after any refunds, voids and re-ratings, against figures computed apart."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -48,15 +48,15 @@ def charges(draw: st.DrawFn, name: str) -> dict[str, Any]:
     return {**charge, "refund": draw(st.sampled_from(["share", "keep", "keep_fixed"]))}
 
 
-cards = st.tuples(charges("commission"), charges("payment fee")).map(list)
+rate_cards = st.tuples(charges("commission"), charges("payment fee")).map(list)
 cents = st.integers(1, 100_000).map(lambda number: Decimal(number) / 100)
 
 
-# ---------------------------------------------------------------- the reckoning, in plain numbers
+# ---------------------------------------------------------------- the sale, in plain numbers
 
 
 @dataclass
-class Reckoning:
+class PlainSale:
     """A sale with its parts, and what is left of it; ``kept``: whether what refunds keep is still charged."""
 
     amount: Decimal
@@ -106,10 +106,10 @@ class Reckoning:
 class Ledger:
     """One sale and its corrections, claimed and posted by the product's code."""
 
-    def __init__(self, sold: Event, cards: list[list[dict[str, Any]]], rounding: str) -> None:
+    def __init__(self, sold: Event, rate_cards: list[list[dict[str, Any]]], rounding: str) -> None:
         self.settings = settings(rounding=Rounding(rounding))
-        written = [rate_card({"currency": "GBP", "charges": card}) for card in cards]
-        self.cards = {(OWN, number): one for number, one in enumerate(written, 1)}
+        written = [rate_card({"currency": "GBP", "charges": charged_by}) for charged_by in rate_cards]
+        self.rate_cards = {(OWN, number): one for number, one in enumerate(written, 1)}
         terms = terms_of(sold, [InForce(OWN, 1, written[0])], Decimal("0.1"), Pricing(self.settings.rounding))
         self.sale = alone(Claim.of(sold, AT, self.settings, terms))
         self.claims: dict[str, Claim] = {}
@@ -121,7 +121,7 @@ class Ledger:
         target = Target(self.sale if of == "s" else self.claims[of], self.facts[of])
         claims = {self.sale.identity: self.sale}
         facts = {self.sale.identity: self.facts["s"]}
-        planned = linked_claim(sent, target, Gathered(claims, facts, {}, self.cards), AT, self.settings)
+        planned = linked_claim(sent, target, Gathered(claims, facts, {}, self.rate_cards), AT, self.settings)
         if isinstance(planned, Rejection):
             return None
         assert isinstance(planned, LinkedClaim)
@@ -143,9 +143,9 @@ class Ledger:
         return {**sums.amounts, **{f"{name}@": counted for (name, _), counted in sums.turnover.items()}}
 
 
-def check(ledger: Ledger, book: Reckoning, card: list[dict[str, Any]]) -> None:
+def check(ledger: Ledger, book: PlainSale, charged_by: list[dict[str, Any]]) -> None:
     charged = ledger.charged()
-    names = {f"{one['name']}@" if "tiers" in one else one["name"]: one for one in card}
+    names = {f"{one['name']}@" if "tiers" in one else one["name"]: one for one in charged_by}
     assert all(not amount for name, amount in charged.items() if name not in names), "another charge is left"
     for name, one in names.items():
         due, found = book.due(one), Fraction(charged.get(name, 0))
@@ -159,7 +159,7 @@ def check(ledger: Ledger, book: Reckoning, card: list[dict[str, Any]]) -> None:
 
 
 @given(
-    cards=st.lists(cards, min_size=2, max_size=3),
+    rate_cards=st.lists(rate_cards, min_size=2, max_size=3),
     amount=cents,
     parts=st.tuples(st.integers(0, 60), st.integers(0, 40)),
     quantity=st.integers(1, 3),
@@ -169,7 +169,7 @@ def check(ledger: Ledger, book: Reckoning, card: list[dict[str, Any]]) -> None:
     ),
 )
 def test_each_charge_is_what_is_due_for_what_is_left_whatever_happened(  # noqa: PLR0913, PLR0917 - drawn
-    cards: list[list[dict[str, Any]]],
+    rate_cards: list[list[dict[str, Any]]],
     amount: Decimal,
     parts: tuple[int, int],
     quantity: int,
@@ -179,33 +179,33 @@ def test_each_charge_is_what_is_due_for_what_is_left_whatever_happened(  # noqa:
     tax, shipping = (round(amount * part / 100, 2) for part in parts)
     if tax + shipping > amount:
         shipping = amount - tax
-    book = Reckoning(amount, tax, shipping, quantity, rounding)
+    book = PlainSale(amount, tax, shipping, quantity, rounding)
     sold = event("s", amount=str(amount), quantity=str(quantity), tax=str(tax), shipping=str(shipping))
-    ledger = Ledger(sold, cards, rounding)
-    card = cards[0]
-    check(ledger, book, card)
+    ledger = Ledger(sold, rate_cards, rounding)
+    charged_by = rate_cards[0]
+    check(ledger, book, charged_by)
     numbers = iter(range(1, 1000))
-    standing: dict[str, dict[str, Fraction]] = {}
+    refunds: dict[str, dict[str, Fraction]] = {}
     own_parts = False
     for step, part in steps:
-        for sent, taken, voids in planned(step, part, f"x{next(numbers)}", book, standing):
+        for sent, taken, voids in planned(step, part, f"x{next(numbers)}", book, refunds):
             if ledger.post(sent) is None:
                 continue
             if sent.rerating:
-                card = cards[sent.rerating.version - 1]
+                charged_by = rate_cards[sent.rerating.version - 1]
             for name, gone in taken.items():
                 book.left[name] -= gone
             says = "tax" in sent.details
             # One that says no parts, after one that did, is left again in the proportion of the whole sale.
             if sent.type == "sale.refunded" and (says or not own_parts):
-                standing[sent.identity.id] = taken
+                refunds[sent.identity.id] = taken
             own_parts = own_parts or says
             book.kept = book.kept and not voids
-        check(ledger, book, card)
+        check(ledger, book, charged_by)
 
 
 def planned(
-    step: str, part: int, id_: str, book: Reckoning, standing: dict[str, dict[str, Fraction]]
+    step: str, part: int, id_: str, book: PlainSale, refunds: dict[str, dict[str, Fraction]]
 ) -> Iterator[tuple[Event, dict[str, Fraction], bool]]:
     """Yield a correction, what it takes off each part of the sale, and whether it is the sale's void."""
     left = book.left
@@ -216,9 +216,9 @@ def planned(
     elif step == "void":
         yield void(id_, "s"), dict(left), True
     elif step == "back":
-        if standing:
-            of = sorted(standing)[part % len(standing)]
-            yield void(id_, of), {name: -gone for name, gone in standing.pop(of).items()}, False
+        if refunds:
+            of = sorted(refunds)[part % len(refunds)]
+            yield void(id_, of), {name: -gone for name, gone in refunds.pop(of).items()}, False
     elif left["amount"]:
         amount = Fraction(left["amount"]) if step == "rest" else Fraction(round(left["amount"] * part / 100, 2))
         share = amount / left["amount"]
