@@ -12,9 +12,9 @@ from quarterhour.aws.parking import Parking
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import logger, observed
 from quarterhour.customers.tokens import CustomerTokens
+from quarterhour.intake.connections.apply_queue import ApplyQueue
 from quarterhour.intake.connections.applying import ParkedDeliveries
 from quarterhour.intake.connections.mapping import DeliveryRecorder
-from quarterhour.intake.connections.service import ApplyQueue
 from quarterhour.intake.connections.store import ConnectionStore
 from quarterhour.intake.inbox import InboxIntake
 from quarterhour.intake.messages import BY

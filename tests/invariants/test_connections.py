@@ -1,7 +1,7 @@
 """A delivery under death at every AWS call: its provider sends it again, and it is recorded once, or parked once."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -77,3 +77,23 @@ def test_a_delivery_may_die_at_any_call(place: Trial, number: Numbers, crashes: 
         assert parked(trial) == []
 
     crashes.at_each_later_call("a delivery", place, prepare, act, recover, loses_responses=True, first=0)
+
+
+def test_a_delivery_of_one_event_takes_at_most_three_calls_beyond_those_of_recording(place: Trial) -> None:
+    def calls(act: Callable[[], object]) -> int:
+        before = len(place.faults.calls)
+        with place.faults.at_work():
+            act()
+        return len(place.faults.calls) - before
+
+    def post(id_: str) -> Request:
+        body = json.dumps(sale(id_, "1")).encode()
+        return Request("POST", "/events", headers=(("content-type", "application/cloudevents+json"),), body=body)
+
+    def delivery(id_: str) -> Request:
+        return delivered(json.dumps(sale(id_, "1")).encode())
+
+    first = calls(lambda: place.stack.request(post("a"))), calls(lambda: place.stack.request(delivery("b")))
+    later = calls(lambda: place.stack.request(post("c"))), calls(lambda: place.stack.request(delivery("d")))
+    assert first[1] - first[0] == 3, "its connection, the secret, the count"
+    assert later[1] - later[0] == 1, "the count"

@@ -3,11 +3,11 @@
 import json
 from dataclasses import dataclass
 
+from quarterhour.intake.connections.apply_queue import APPLY, ApplyQueue
 from quarterhour.intake.connections.connection import Connection
 from quarterhour.intake.connections.mapping import DeliveryRecorder
 from quarterhour.intake.connections.parked import Parked
 from quarterhour.intake.connections.request import Payload
-from quarterhour.intake.connections.service import APPLY, ApplyQueue
 from quarterhour.intake.connections.state import StateChange, counts_of
 from quarterhour.intake.connections.store import ConnectionStore
 from quarterhour.intake.service import Seconds

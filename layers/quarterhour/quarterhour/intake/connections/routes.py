@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.secrets import SecretStore
+from quarterhour.intake.connections.apply_queue import ApplyQueue
 from quarterhour.intake.connections.keys import is_delivery_id
 from quarterhour.intake.connections.queries import ConnectionQueries
 from quarterhour.intake.connections.requests import read_connection
-from quarterhour.intake.connections.service import ApplyQueue, ConnectionService
+from quarterhour.intake.connections.service import ConnectionService
 from quarterhour.intake.connections.store import ConnectionStore
 from quarterhour.model.fields import SLUG, is_slug
 from quarterhour.web import http, parameters

@@ -1,12 +1,11 @@
 """What people and programs do with connections: write and delete them, and have parked deliveries applied again."""
 
-import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import uuid4
 
-from quarterhour.aws.retries import with_retries
 from quarterhour.aws.secrets import SecretRef, SecretStore, rotated
+from quarterhour.intake.connections.apply_queue import ApplyQueue
 from quarterhour.intake.connections.connection import Connection, digest_of
 from quarterhour.intake.connections.requests import ConnectionRequest
 from quarterhour.intake.connections.state import PARKED, StateChange
@@ -15,26 +14,8 @@ from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ConflictError, FieldProblem, InvalidError
 
-if TYPE_CHECKING:
-    from mypy_boto3_sqs import SQSClient
-
 MOST: Final = 100
 """The most connections of a deployment."""
-APPLY: Final = "apply"
-"""The member of a message that has the parked deliveries of a connection applied again."""
-
-
-@dataclass(frozen=True, slots=True)
-class ApplyQueue:
-    """The queue of the messages by which parked deliveries are applied again; ``url``: empty without the intake."""
-
-    client: "SQSClient"
-    url: str
-
-    def send(self, name: str, after: str | None = None) -> None:
-        """Have the parked deliveries of a connection applied again, those behind an id."""
-        body = json.dumps({APPLY: {"connection": name, "after": after}})
-        with_retries(lambda: self.client.send_message(QueueUrl=self.url, MessageBody=body), "SQS")
 
 
 @dataclass(frozen=True, slots=True)
