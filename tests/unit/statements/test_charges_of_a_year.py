@@ -1,5 +1,6 @@
 """Months of charges with tiers against a plain computation over the lines, which shares no code with the product."""
 
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from quarterhour.proof.verify import verify
 from quarterhour.registry.agencies.agency import STANDARD, TaxProfile
 from quarterhour.statements.keys import folder_of
 from quarterhour.statements.plan import StatementSettings
+from quarterhour.statements.releases.requests import Desired, DraftRequest
 from tests.support.sealing import Objects, opening, seal
 from tests.support.statements_in_memory import StatementRuns
 from tests.unit.statements.three_months import at, sold
@@ -216,3 +218,40 @@ def test_half_a_year_of_tiers_is_charged_as_a_plain_computation_says(data: st.Da
     check(
         [replace(one, scheme=schemes[number % len(schemes)] if one.scheme else "") for number, one in enumerate(lines)]
     )
+
+
+def test_a_statement_of_tiers_is_cancelled_and_issued_again() -> None:
+    """Of 150, 100 are charged 12 and 50 are charged 5, less the 10.80 of January; 1.005 takes up what was left."""
+    scheme = "year/account/graduated/0=12/100=10"
+    one = Sold(0, "1", "GBP", Decimal("1.005"), Decimal("0.25"), Decimal(90), scheme)
+    objects, runs = runs_of([one, replace(one, month=1, turnover=Decimal(60)), replace(one, month=2)])
+    for hour, desired in (("09", Desired.CANCEL), ("10", Desired.RELEASE)):
+        (draft,) = (found for found in runs.drafts if str(found.period) == "2026-02")
+        runs.decide(draft, DraftRequest(desired, "a wrong name", len(draft.decisions)), at(f"2026-07-06 {hour}:00"))
+        runs.run(at(f"2026-07-06 {hour}:05"))
+    folder = "statements/2026-02/1/GBP/"
+    made = [json.loads(objects[f"{folder}{part}statement.json"]) for part in ("", "2/", "3/")]
+    assert [document["commission"] for document in made] == ["7.46", "-7.46", "7.47"]
+    assert [document["period_charges"][0]["amount"] for document in made] == ["6.2", "-6.2", "6.2"]
+    result = verify(opening(objects), objects)
+    assert [problem for problem in result.problems if problem.startswith("statements/")] == []
+
+
+def test_other_tiers_than_those_of_the_lines_are_found() -> None:
+    scheme = "year/account/graduated/0=12/100=10"
+    one = Sold(0, "1", "GBP", Decimal(0), Decimal(0), Decimal(90), scheme)
+    objects, _ = runs_of([one, replace(one, month=1)])
+    for month, changed in (("2026-01", {"turnover": "80"}), ("2026-02", {"charged_before": "9"})):
+        key = f"statements/{month}/1/GBP/draft.json"
+        draft = json.loads(objects[key])
+        draft["sums"]["charges"]["of_period"][0].update(changed)
+        objects[key] = json.dumps(draft).encode()
+    key = "statements/2026-01/turnover.jsonl.gz"
+    objects[key] = gzip.compress(gzip.decompress(objects[key]).replace(b'"10.8"', b'"10.7"'))
+    found = verify(opening(objects), objects).problems
+    for place in (
+        "2026-01/1/GBP/draft.json: sums.charges.of_period[0].turnover: expected 90, found 80",
+        "2026-02/1/GBP/draft.json: sums.charges.of_period[0].charged_before: expected 10.8, found 9",
+        "2026-01/turnover.jsonl.gz: [0][6]: expected 10.8, found 10.7",
+    ):
+        assert any(place in one for one in found), found

@@ -51,7 +51,7 @@ class ChargesPart(PagePart):
             amount = self._rounded(money.plain(money.negated(before)))
             yield Row([shown, words.html("charged_before")], [None, amount])
         if before or not charge["tiers"]:
-            terms = NOTHING if before else self._terms(charge)
+            terms = NOTHING if "stack" in charge else self._terms(charge)
             yield Row([shown, terms], [None, self._rounded(charge["amount"])], strong=bool(before))
 
     def _name(self, charge: str) -> Html:
