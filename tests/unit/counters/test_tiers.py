@@ -86,10 +86,10 @@ def test_an_account_pays_its_share_of_what_its_group_is_charged() -> None:
     assert Fraction(tiers["commission"]) == Fraction(costs("1500")) * 300 / 1500
 
 
-def test_a_share_that_is_no_decimal_is_rounded_to_ten_places() -> None:
+def test_a_share_that_is_no_decimal_is_cut_off_as_on_the_statement() -> None:
     own = month(GROUP="1")
     (tiers,) = so_far({NOVEMBER: own}, {NOVEMBER: own + month(GROUP="1200")})["tiers"]
-    assert tiers["commission"] == "0.1166527893"
+    assert tiers["commission"] == "0.11665278934221482097"
 
 
 def test_of_two_rate_cards_the_earlier_one_prices_the_first_part() -> None:

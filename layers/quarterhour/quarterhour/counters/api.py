@@ -85,7 +85,7 @@ class TiersSoFar(TierBounds):
     missing: Decimal | None
     """What is missing to the next tier; null in the last one."""
     commission: Decimal
-    """What the account is charged so far of this period; no part of the totals. Of a group's, rounded to 10 places."""
+    """What the account is charged so far of this period; no part of the totals."""
     steps: list[TierSoFar]
     """The tiers of the turnover so far."""
 

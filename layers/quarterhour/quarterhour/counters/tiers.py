@@ -6,14 +6,13 @@ each other, in the order of their first events.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Context, Decimal
-from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from quarterhour.model import money
 from quarterhour.model.charge_totals import NO_CHARGE_TOTALS, OF_SCHEME, ChargeTotals
 from quarterhour.model.periods import Period
-from quarterhour.model.tiers import Per, Scheme, Tier, scheme_of, stacked
+from quarterhour.model.tiers import Per, Scheme, Tier, scheme_of, shares, stacked
 from quarterhour.model.totals import Totals, figures
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 Months = Mapping[Period, ChargeTotals]
 """The turnover that is counted of an account, or of a group, by month."""
-_PLACES: Final = 10
-"""The decimal places of a share of what a group is charged, which is seldom a decimal."""
 
 
 class _Charge(NamedTuple):
@@ -67,11 +64,11 @@ def _so_far(period: Period, own: Months, of_group: Months) -> Iterator["api.Tier
     for charge in sorted(charges, key=lambda one: (one.name, one.per, one.group or "")):
         span = _months(charge.per.first(period), period)
         counting = own if charge.group is None else of_group
-        tiers = _tiers(charge, counting, span)
-        turnover = money.total(one.turnover for _, of_scheme in tiers for one in of_scheme)
-        scheme = tiers[-1][0]
+        turnovers = [(scheme_of(text), of) for text, of in _turnovers(charge, counting, span)]
+        turnover = money.total(of for _, of in turnovers)
+        scheme = turnovers[-1][0]
         reached = scheme.reached(turnover)
-        cost = _cost(charge, own, of_group, span) - _cost(charge, own, of_group, span[:-1])
+        before, now = (_cost(charge, own, of_group, some) for some in (span[:-1], span))
         yield {
             "name": charge.name,
             "per": charge.per.value,
@@ -82,8 +79,8 @@ def _so_far(period: Period, own: Months, of_group: Months) -> Iterator["api.Tier
             "to": None if reached.end is None else money.plain(reached.end),
             "percent": money.plain(reached.percent),
             "missing": None if reached.end is None else money.plain(money.subtract(reached.end, turnover)),
-            "commission": _decimal(cost),
-            "steps": [_step(one) for _, of_scheme in tiers for one in of_scheme],
+            "commission": money.plain(money.subtract(now, before)),
+            "steps": [_step(one) for of_scheme in stacked(turnovers) for one in of_scheme],
         }
 
 
@@ -97,32 +94,19 @@ def _step(tier: Tier) -> "api.TierSoFar":
     }
 
 
-def _cost(charge: _Charge, own: Months, of_group: Months, span: Sequence[Period]) -> Fraction:
+def _cost(charge: _Charge, own: Months, of_group: Months, span: Sequence[Period]) -> Decimal:
     """Return what the turnover of some months costs the account: of a group's, its share by its own turnover."""
-    if charge.group is None:
-        return _commission(_tiers(charge, own, span))
-    of_own, of_all = (_turnover(charge, one, span) for one in (own, of_group))
-    whole = _commission(_tiers(charge, of_group, span))
-    return whole * Fraction(of_own) / Fraction(of_all) if of_all else Fraction(0)
+    counting = own if charge.group is None else of_group
+    of_account = dict(_turnovers(charge, own, span))
+    found = shares(_turnovers(charge, counting, span), of_account)
+    return money.total(tier.commission for _, tiers in found for tier in tiers)
 
 
-def _commission(tiers: Sequence[tuple[Scheme, Sequence[Tier]]]) -> Fraction:
-    return Fraction(money.total(one.commission for _, of_scheme in tiers for one in of_scheme))
-
-
-def _tiers(charge: _Charge, months: Months, span: Sequence[Period]) -> list[tuple[Scheme, list[Tier]]]:
-    """Return the definitions of a charge in the order of their first events, each with the tiers of its turnover."""
+def _turnovers(charge: _Charge, months: Months, span: Sequence[Period]) -> list[tuple[str, Decimal]]:
+    """Return the turnover of a charge by the text of its definitions, in the order of their first events."""
     counted = _counted(charge, months, span)
-    turnovers = [
-        (scheme_of(key.partition(OF_SCHEME)[2]), counted.turnover[key])
-        for key in sorted(counted.turnover, key=lambda key: (counted.since.get(key, ""), key))
-    ]
-    schemes = [scheme for scheme, _ in turnovers]
-    return list(zip(schemes, stacked(turnovers), strict=True))
-
-
-def _turnover(charge: _Charge, months: Months, span: Sequence[Period]) -> Decimal:
-    return money.total(_counted(charge, months, span).turnover.values())
+    ordered = sorted(counted.turnover, key=lambda key: (counted.since.get(key, ""), key))
+    return [(key.partition(OF_SCHEME)[2], counted.turnover[key]) for key in ordered]
 
 
 def _counted(charge: _Charge, months: Months, span: Sequence[Period]) -> ChargeTotals:
@@ -146,9 +130,3 @@ def _months(first: Period, last: Period) -> list[Period]:
     while found[-1] < last:
         found.append(found[-1].next)
     return found
-
-
-def _decimal(exact: Fraction) -> str:
-    """Return a fraction as a decimal text: exact if it is one of few places, else rounded."""
-    units = Context(prec=120).scaleb(Decimal(round(exact * 10**_PLACES)), -_PLACES)
-    return money.plain(money.trimmed(units))

@@ -4,7 +4,7 @@ A scheme is written in one text, which sealed lines hold: ``month/account/gradua
 ``year/group=North%20West/volume/0=12/10000=10``. Each step holds from its turnover on, until that of the next one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -17,6 +17,8 @@ from quarterhour.model import money
 from quarterhour.model.periods import Period
 
 MAX_STEPS: Final = 20
+SHARE_PLACES: Final = 20
+"""The decimal places at which a share of a charge is cut off."""
 _GROUP: Final = "group="
 _HUNDRED: Final = Decimal(100)
 _CENT: Final = Decimal("0.01")
@@ -159,6 +161,35 @@ def stacked(turnovers: Sequence[tuple[Scheme, Decimal]]) -> list[list[Tier]]:
         found.append(scheme.between(start, end, total))
         start = end
     return found
+
+
+def shares(turnovers: Sequence[tuple[str, Decimal]], own: Mapping[str, Decimal]) -> Iterator[tuple[str, list[Tier]]]:
+    """Yield the schemes of an account among those that priced one turnover, each with its share of their tiers.
+
+    ``turnovers``: by the text of the scheme, one after the other; ``own``: those of the account. Without a group, both
+    are the same.
+    """
+    schemes = [(scheme_of(text), turnover) for text, turnover in turnovers]
+    total = money.total(turnover for _, turnover in schemes)
+    start = money.ZERO
+    for (text, whole), (scheme, _), tiers in zip(turnovers, schemes, stacked(schemes), strict=True):
+        if text in own:
+            if own[text] == whole:
+                yield text, tiers
+            elif whole:
+                yield text, [_share(tier, own[text], whole) for tier in tiers]
+            else:  # sales of one agency, refunds of another
+                tier = scheme.at(start, total)
+                yield text, [tier._replace(turnover=own[text], commission=commission_of(own[text], tier.percent))]
+        start = money.add(start, whole)
+
+
+def _share(tier: Tier, own: Decimal, whole: Decimal) -> Tier:
+    """Return the part of a group's tier in proportion to an account's turnover."""
+    turnover, commission = (
+        money.trimmed(money.part(one, own, whole, SHARE_PLACES)) for one in (tier.turnover, tier.commission)
+    )
+    return tier._replace(turnover=turnover, commission=commission)
 
 
 def commission_of(turnover: Decimal, percent: Decimal) -> Decimal:

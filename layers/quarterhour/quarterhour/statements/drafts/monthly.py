@@ -15,6 +15,7 @@ from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import start_of, time_zone
+from quarterhour.model.tiers import SHARE_PLACES
 from quarterhour.registry.agencies.agency import ACTIVE, AGENCIES
 from quarterhour.registry.documents.keys import listed_range
 from quarterhour.registry.documents.queries import KnownDocument, KnownDocuments
@@ -23,7 +24,6 @@ from quarterhour.registry.rate_cards.charge import MonthlyCharge, PartMonths
 from quarterhour.registry.rate_cards.plan import applicable
 from quarterhour.registry.rate_cards.rate_card import RATE_CARDS, RateCard, rate_card_of
 from quarterhour.statements.drafts.charge_sums import PeriodCharge, written
-from quarterhour.statements.drafts.period_charges import SHARE_PLACES
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.store import AgencyAt, StatementStores
 

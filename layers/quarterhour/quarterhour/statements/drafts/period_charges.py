@@ -4,7 +4,7 @@ The turnover of a span that goes on is passed on from month to month, with what 
 charges the difference. A group's commission is shared by its agencies in proportion to their turnover.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, NamedTuple, Self
@@ -12,11 +12,9 @@ from typing import Any, Final, NamedTuple, Self
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.model.tiers import Per, Scheme, Tier, commission_of, scheme_of, stacked
+from quarterhour.model.tiers import Per, Scheme, scheme_of, shares
 from quarterhour.statements.drafts.charge_sums import Counted, Definition, PeriodCharge, written
 
-SHARE_PLACES: Final = 20
-"""Decimal places of a share of a group's commission."""
 Stack = tuple[str, Per, str | None]
 """What lies on each other: the schemes of a charge, a span and a group, or (``None``) the account itself."""
 
@@ -79,7 +77,8 @@ def tier_charges(
         whole = of_account if group is None else groups.of(account.currency, stack)
         ordered = sorted(whole.items(), key=lambda entry: (entry[1].first, entry[0]))
         basis = [[text, written(one.turnover)] for text, one in ordered]
-        for text, tiers in _tiers(ordered, of_account):
+        turnovers = [(text, one.turnover) for text, one in ordered]
+        for text, tiers in shares(turnovers, {text: one.turnover for text, one in of_account.items()}):
             definition = name, text
             before = passed[definition].charged if definition in passed else money.ZERO
             charged = money.total(tier.commission for tier in tiers)
@@ -91,36 +90,6 @@ def tier_charges(
             }
             amount = money.subtract(charged, before)
             yield PeriodCharge(name, text, amount, facts, tuple(tiers)), Passed(counted, charged)
-
-
-def _tiers(
-    ordered: Iterable[tuple[str, Counted]], of_account: Mapping[str, Counted]
-) -> Iterator[tuple[str, list[Tier]]]:
-    """Yield the schemes of an account in a stack, each with the account's share of its tiers."""
-    schemes = [(text, scheme_of(text), one.turnover) for text, one in ordered]
-    total = money.total(turnover for _, _, turnover in schemes)
-    start = money.ZERO
-    for (text, scheme, whole), tiers in zip(
-        schemes, stacked([(scheme, turnover) for _, scheme, turnover in schemes]), strict=True
-    ):
-        if text in of_account:
-            own = of_account[text].turnover
-            if own == whole:
-                yield text, tiers
-            elif whole:
-                yield text, [_share(tier, own, whole) for tier in tiers]
-            else:  # sales of one agency, refunds of another
-                tier = scheme.at(start, total)
-                yield text, [tier._replace(turnover=own, commission=commission_of(own, tier.percent))]
-        start = money.add(start, whole)
-
-
-def _share(tier: Tier, own: Decimal, whole: Decimal) -> Tier:
-    """Return the part of a group's tier in proportion to an account's turnover."""
-    turnover, commission = (
-        money.trimmed(money.part(one, own, whole, SHARE_PLACES)) for one in (tier.turnover, tier.commission)
-    )
-    return tier._replace(turnover=turnover, commission=commission)
 
 
 class PassedRow(NamedTuple):
