@@ -69,6 +69,7 @@ rate_cards = st.builds(
     st.just(OCTOBER),
     st.lists(rules(), max_size=12, unique_by=lambda rule: (rule.category, rule.location, rule.currency)).map(tuple),
     st.none(),
+    st.just(False),  # noqa: FBT003 - drawn
 )
 any_sold = st.builds(
     Sold,

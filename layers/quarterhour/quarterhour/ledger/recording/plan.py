@@ -40,8 +40,9 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
 
     Raises ``ValueError`` if the commission would need more than 38 digits.
     """
-    charges = claim.terms.charges(event.amount)
-    if charges is None:
+    charges = claim.terms.charges(event.amount) if claim.terms.arithmetic else None  # most have the rate alone
+    commission = charges.commission if charges else claim.terms.commission(event.amount)
+    if commission is None:
         raise ValueError(f"the commission of {claim.identity} needs more than 38 digits")
     values = {
         "quarter_hour": str(claim.partition),
@@ -53,7 +54,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         "currency": event.account.currency,
         "amount": money.plain(event.amount),
         "commission_rate": money.plain(claim.terms.commission_rate),
-        "commission": money.plain(charges.commission),
+        "commission": money.plain(commission),
         "recorded_at": iso_millis(claim.position.recorded_at),
         **event.details,
     }
@@ -69,7 +70,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         TAX_POINT: claim.tax_point.isoformat(),
         "unregistered": claim.terms.unregistered and UNREGISTERED,
         LACKS: claim.terms.lacks,
-        "charges": write_charges(charges),
+        "charges": charges and write_charges(charges),
     }
     return values | {name: text for name, text in optional.items() if text}
 

@@ -155,7 +155,8 @@ def terms_of(
     for one in in_force:
         if rule := one.rate_card.rule_for(sold):
             origin = origin_of(one.document, one.version, event.account.agency)
-            return _in_order(rule_terms(rule, sold, pricing, origin), one.rate_card, sold, event.type)
+            terms = rule_terms(rule, sold, pricing, origin)
+            return _in_order(terms, one.rate_card, sold, event.type) if sold.in_order else terms
     return CommissionTerms(default_commission_rate, BY_DEFAULT)
 
 
@@ -235,14 +236,10 @@ def sold_in(type_: str, amount: Decimal, currency: str, details: Mapping[str, st
         details.get("category", ""),
         details.get("location", ""),
         details.get("product", ""),
-        _decimal(details.get("tax")),
-        _decimal(details.get("shipping")),
+        Decimal(tax) if (tax := details.get("tax")) else None,
+        Decimal(shipping) if (shipping := details.get("shipping")) else None,
         bool(details.get("order_id")),
     )
-
-
-def _decimal(text: str | None) -> Decimal | None:
-    return Decimal(text) if text else None
 
 
 def commission_too_long(event: Event) -> Rejection:

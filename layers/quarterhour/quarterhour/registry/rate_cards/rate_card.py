@@ -110,11 +110,15 @@ def _shown(values: tuple[str, ...]) -> str | list[str]:
 
 
 class RateCard(NamedTuple):
-    """An agency's rules from an instant on, and until another one if it ends."""
+    """An agency's rules from an instant on, and until another one if it ends.
+
+    ``is_once``: whether a charge of it has a fee that an order pays once.
+    """
 
     valid_from: datetime
     rules: tuple[Rule, ...]
     valid_to: datetime | None = None
+    is_once: bool = False
 
     def is_valid(self, at: datetime) -> bool:
         """Return whether the rate card is valid at an instant."""
@@ -140,11 +144,6 @@ class RateCard(NamedTuple):
         """Whether tiers of it count the turnover of a group."""
         return any(charge.of_group for rule in self.rules for charge in rule.charges)
 
-    @property
-    def is_once(self) -> bool:
-        """Whether a charge of it has a fee that an order pays once."""
-        return any(charge.is_once for rule in self.rules for charge in rule.charges)
-
 
 def read_rate_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
     """Return the rate card in a document's content, or every problem in it."""
@@ -162,7 +161,8 @@ def read_rate_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
     _refuse_names(rules, outer)
     if outer.problems:
         return fields.bounded(outer.problems, "a rate card as described")
-    return RateCard(valid_from, tuple(filter(None, rules)), valid_to)
+    read = tuple(filter(None, rules))
+    return RateCard(valid_from, read, valid_to, any(charge.is_once for rule in read for charge in rule.charges))
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
