@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from quarterhour.model.identifiers import Account
 
 NAME: Final = "roll-forward"
-HELP: Final = "show the balances of all accounts over a month: opening, movements, closing"
 DESCRIPTION: Final = (
     "Show for each account the balance before the documents that were issued in a month, what these add, and the "
     "balance after them, with sums by currency. Commission of months up to this one that was on no statement by then "
