@@ -117,3 +117,10 @@ def test_other_blanks_in_a_name_are_blanks() -> None:
     assert (
         json.loads(sale(**{**ACCOUNT, "agency": "株式会社\u3000東京"}, amount="1").body)["subject"] == "株式会社 東京"
     )
+
+
+def test_a_sale_and_its_refund_say_the_parts_of_their_amounts() -> None:
+    sold = sale(source="s", id="1", agency="42", amount="12", currency="GBP", tax=Decimal(2), shipping="1.50")
+    back = refund(source="s", id="2", agency="42", amount="-12", currency="GBP", refers_to="1", tax=Decimal(-2))
+    assert b'"tax":"2","shipping":"1.50"' in sold.body
+    assert b'"tax":"-2"' in back.body

@@ -65,14 +65,16 @@ def sale(  # noqa: PLR0913 - the fields of a sale
     unit_price: Money | None = None,
     location: str | None = None,
     category: str | None = None,
+    tax: Money | None = None,
+    shipping: Money | None = None,
     extra: Mapping[str, Any] | None = None,
     attributes: Mapping[str, str | int | bool] | None = None,
 ) -> Event:
     """Return the event of a sale; ``amount`` is 0 or more.
 
     ``source`` and ``id`` identify it for ever, so take them from your own data: a retry must give the same ones.
-    ``time`` is when it happened, with a time zone. ``attributes`` are extension attributes of CloudEvents, such as
-    ``traceparent``. Raises ``EventError``.
+    ``time`` is when it happened, with a time zone. ``tax`` and ``shipping`` are parts of the amount. ``attributes`` are
+    extension attributes of CloudEvents, such as ``traceparent``. Raises ``EventError``.
     """
     figure = _signed(amount, "amount", at_least=0)
     data: dict[str, Any] = {
@@ -83,6 +85,7 @@ def sale(  # noqa: PLR0913 - the fields of a sale
     }
     data |= {"order_id": order_id, "line": line, "product": product, "quantity": quantity}
     data |= {"unit_price": unit_price, "location": location, "category": category, "extra": extra}
+    data |= {"tax": tax, "shipping": shipping}
     return event(source=source, id=id, type=SALE, agency=agency, data=data, time=time, attributes=attributes)
 
 
@@ -100,6 +103,8 @@ def refund(  # noqa: PLR0913 - the fields of a refund
     commission_rate: Money | None = None,
     customer: str | None = None,
     order_id: str | None = None,
+    tax: Money | None = None,
+    shipping: Money | None = None,
     extra: Mapping[str, Any] | None = None,
     attributes: Mapping[str, str | int | bool] | None = None,
 ) -> Event:
@@ -115,7 +120,7 @@ def refund(  # noqa: PLR0913 - the fields of a refund
         "refers_to_source": refers_to_source,
     }
     data |= {"reason": reason, "commission_rate": commission_rate, "customer": customer, "order_id": order_id}
-    data |= {"extra": extra}
+    data |= {"extra": extra, "tax": tax, "shipping": shipping}
     return event(source=source, id=id, type=REFUND, agency=agency, data=data, time=time, attributes=attributes)
 
 
@@ -258,7 +263,7 @@ def instant(value: object, field: str) -> str:
     return value.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
 
 
-_MONEY = frozenset({"amount", "commission_rate", "commission", "quantity", "unit_price"})
+_MONEY = frozenset({"amount", "commission_rate", "commission", "quantity", "unit_price", "tax", "shipping"})
 
 
 def _field(value: object, name: str) -> object:
