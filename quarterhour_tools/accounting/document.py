@@ -32,6 +32,7 @@ class TaxedBase(NamedTuple):
 
     All figures are those that the document states. ``until``: the last tax point; ``None`` of a row without any.
     ``charges``: the parts of the base by name.
+    ``country`` and ``vat_id``: those of the agency at its tax points.
     """
 
     scheme: str
@@ -41,6 +42,8 @@ class TaxedBase(NamedTuple):
     issuer: IssuerFigures | None = None
     until: date | None = None
     charges: tuple[tuple[str, Decimal], ...] = ()
+    country: str | None = None
+    vat_id: str | None = None
 
     def split(self, bases: Sequence[Decimal]) -> "list[TaxedBase]":
         """Return the parts of the row with these bases, which add up to its own; so do their taxes."""
@@ -235,7 +238,7 @@ def _taxes(
         own = IssuerFigures(own_currency, base, tax) if own_currency else None
         until = max((date.fromisoformat(span["to"]) for span in row["tax_points"]), default=None)
         charges = tuple((one["name"], Decimal(one["amount"])) for one in row["charges"])
-        yield TaxedBase(row["scheme"], percent, base, tax, own or issuer, until, charges)
+        yield TaxedBase(row["scheme"], percent, base, tax, own or issuer, until, charges, row["country"], row["vat_id"])
 
 
 def in_force(documents: Iterable[StatementDocument]) -> list[StatementDocument]:

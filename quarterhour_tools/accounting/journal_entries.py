@@ -165,7 +165,7 @@ class _Posting:
         for row in document.taxes:
             if row.is_zero:
                 continue
-            for accounts, part in self._map.revenues_of(row, document.customer.country):
+            for accounts, part in self._map.revenues_of(row, row.country):
                 yield self._revenue(document, part, accounts, f"{kind} {document.period} {document.name}")
         issued = document.tax_in
         opening, proceeds = document.brought_forward, money.negated(document.proceeds)
@@ -185,7 +185,7 @@ class _Posting:
         self, document: StatementDocument, row: TaxedBase, accounts: TaxedAccount | None, text: str
     ) -> Posting:
         if accounts is None:
-            country = document.customer.country
+            country = row.country
             scheme, percent = row.scheme, money.plain(row.percent)
             problem = f"has no entry for {scheme}, {percent} %, {country or 'no country'}"
             expected = f'[[revenue]] with scheme = "{scheme}" and percent = "{percent}"'
@@ -196,7 +196,7 @@ class _Posting:
         period = document.period
         is_earlier = row.until is not None and row.until < period.first_day
         service = row.until if is_earlier else period.last_day
-        vat_id = document.customer.vat_id or "" if row.scheme == REVERSE_CHARGE else ""
+        vat_id = row.vat_id or "" if row.scheme == REVERSE_CHARGE else ""
         day, number = self._day(document), document.number
         return Posting(Role.REVENUE, accounts, row.base, row.tax, row.issuer, day, number, text, service, vat_id)
 

@@ -5,7 +5,7 @@ reverse charge, by the VAT id of the recipient in another member state.
 """
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -21,16 +21,16 @@ from quarterhour.registry.agencies.agency import REVERSE_CHARGE
 from quarterhour.registry.agencies.vat_ids import MEMBER_STATES, letters_of, state_of
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.accounting.document import IssuerFigures, StatementDocument, TaxedBase
-from quarterhour_tools.accounting.documents import choose, configure_files, configure_period
+from quarterhour_tools.accounting.documents import choose, configure_files, configure_period, span
 from quarterhour_tools.accounting.journal_csv import csv_bytes
 from quarterhour_tools.output import as_json, plain_console, print_table
 from quarterhour_tools.target.deployment import sealed_files
 
 NAME: Final = "vat"
 DESCRIPTION: Final = (
-    "Sum up what the documents of a period, or those issued in a month, charge and its VAT, by the customer's country, "
-    "scheme and percentage, in each currency and in the issuer's. With --ec-sales, list what is charged by reverse "
-    "charge to VAT ids in other member states."
+    "Sum up what the documents of a month or several, or those issued then, charge and its VAT, by the agency's "
+    "country, scheme and percentage, in each currency and in the issuer's. With --ec-sales, list what is charged by "
+    "reverse charge to VAT ids in other member states."
 )
 VAT_COLUMNS: Final = (
     *("country", "scheme", "percent", "currency", "documents", "base", "tax"),
@@ -50,9 +50,13 @@ class TaxSums:
 
     def add(self, row: TaxedBase) -> None:
         """Add a row of another document."""
-        self.documents += 1
-        self.base, self.tax = money.add(self.base, row.base), money.add(self.tax, row.tax)
-        ours, theirs = self.issuer, row.issuer
+        self.join(TaxSums(1, row.base, row.tax, row.issuer))
+
+    def join(self, other: "TaxSums") -> None:
+        """Add other sums."""
+        self.documents += other.documents
+        self.base, self.tax = money.add(self.base, other.base), money.add(self.tax, other.tax)
+        ours, theirs = self.issuer, other.issuer
         if ours and theirs and ours.currency == theirs.currency:
             base, tax = money.add(ours.base, theirs.base), money.add(ours.tax, theirs.tax)
             self.issuer = IssuerFigures(ours.currency, base, tax)
@@ -94,7 +98,7 @@ def vat_of(documents: Iterable[StatementDocument]) -> dict[TaxKind, TaxSums]:
     found: dict[TaxKind, TaxSums] = {}
     for document in documents:
         for row in _charged(document):
-            country, currency = document.customer.country or "", document.account.currency
+            country, currency = row.country or "", document.account.currency
             kind = TaxKind(country, row.scheme, row.percent.normalize(), currency)
             _add(found, kind, row)
     return dict(sorted(found.items()))
@@ -104,13 +108,11 @@ def ec_sales_of(documents: Iterable[StatementDocument]) -> dict[SoldTo, TaxSums]
     """Return what documents charge by reverse charge in other member states than the issuer's, by recipient, sorted."""
     found: dict[SoldTo, TaxSums] = {}
     for document in documents:
-        owner, customer = document.owner, document.customer
-        state = state_of(customer.vat_id, customer.country)
-        if state not in MEMBER_STATES or state == state_of(owner.vat_id, owner.country):
-            continue
+        home = state_of(document.owner.vat_id, document.owner.country)
         for row in _charged(document):
-            if row.scheme == REVERSE_CHARGE:
-                _add(found, SoldTo(letters_of(state), customer.vat_id or "", document.account.currency), row)
+            state = state_of(row.vat_id, row.country)
+            if row.scheme == REVERSE_CHARGE and state in MEMBER_STATES and state != home:
+                _add(found, SoldTo(letters_of(state), row.vat_id or "", document.account.currency), row)
     return dict(sorted(found.items()))
 
 
@@ -129,7 +131,7 @@ def _charged(document: StatementDocument) -> list[TaxedBase]:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour vat``."""
     configure_files(parser)
-    configure_period(parser)
+    configure_period(parser, span, "SPAN")
     parser.add_argument("--ec-sales", action="store_true", help="list the reverse charge by VAT id instead")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print a JSON object instead of a table")
@@ -146,13 +148,28 @@ def run(args: argparse.Namespace) -> int:
     rows = [_as_row(key, some, columns) for key, some in sums.items()]
     if args.json:
         chosen = {name: str(one) if one else None for name, one in choice._asdict().items()}
-        print(as_json({**chosen, "ec_sales" if args.ec_sales else "vat": rows}))
+        print(as_json({**chosen, "ec_sales" if args.ec_sales else "vat": rows, "sums": _totals(sums)}))
     elif args.csv:
         args.csv.write_bytes(csv_bytes(columns, (map(_cell, row.values()) for row in rows)))
         print(args.csv)
     else:
-        _show(f"{'EC sales' if args.ec_sales else 'VAT'} {choice}", columns, rows)
+        _show(f"{'EC sales' if args.ec_sales else 'VAT'} {choice}", columns, [*rows, *_totals(sums)])
     return 0
+
+
+def _totals(sums: Mapping[Any, TaxSums]) -> list[dict[str, Any]]:
+    """Return the sums of all rows by currency and issuer's currency. A document can be in several rows."""
+    found: dict[tuple[str, str | None], TaxSums] = {}
+    for key, one in sums.items():
+        of = key.currency, one.issuer.currency if one.issuer else None
+        if of in found:
+            found[of].join(one)
+        else:
+            found[of] = TaxSums(one.documents, one.base, one.tax, one.issuer)
+    return [
+        {"currency": currency, **{name: value for name, value in some.as_dict().items() if name != "documents"}}
+        for (currency, _), some in sorted(found.items(), key=lambda entry: (entry[0][0], entry[0][1] or ""))
+    ]
 
 
 def _as_row(key: TaxKind | SoldTo, sums: TaxSums, columns: Sequence[str]) -> dict[str, Any]:
@@ -176,5 +193,6 @@ def _show(title: str, columns: Sequence[str], rows: Iterable[dict[str, Any]]) ->
     heads = (Column(name.replace("_", " "), justify="right" if name in figures else "left") for name in columns)
     table = Table(*heads, box=box.SIMPLE, padding=0, title=title, title_justify="left", title_style="")
     for row in rows:
-        table.add_row(*(Text("" if value is None else printable(value)) for value in row.values()))
+        cells = (row.get(name) for name in columns)
+        table.add_row(*(Text("" if value is None else printable(value)) for value in cells))
     print_table(plain_console(), table)

@@ -96,7 +96,8 @@ def test_an_open_period_has_a_preview_that_carries_the_balance_on_and_is_not_sto
     assert found.items() >= {"payable": "1.66", "payments": "2.50", "closing": "9.16", "lines": 3}.items()
     assert found["taxes"] == [
         {
-            "scheme": "standard", "percent": "20", "note": "VAT 20 %", "base": "1.38", "tax": "0.28",
+            "scheme": "standard", "percent": "20", "country": "GB", "vat_id": "GB980780684",
+            "reason": None, "reason_code": None, "note": "VAT 20 %", "base": "1.38", "tax": "0.28",
             "tax_points": [{"from": "2026-11-01", "to": "2026-11-01"}],
             "charges": [{"name": "commission", "exact": "1.37500", "amount": "1.38"}],
         }

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from quarterhour.model.identifiers import Account
 from quarterhour.proof.verify import verify
+from quarterhour.statements.keys import statement_prefix
 from tests.handlers.test_statement_runs import NOVEMBER, OCTOBER, Marketplace
 from tests.support.agencies import ANYWHERE
 from tests.support.events import Cloud, adjustment, payment, refund, sale, void
@@ -253,6 +255,37 @@ def test_a_preview_is_taxed_as_of_its_last_day_or_today(sealed: Marketplace) -> 
     today = {"from": "2026-12-02", "to": "2026-12-02"}
     (row,) = found["taxes"]
     assert (row["scheme"], row["base"], row["tax_points"]) == ("reverse_charge", "10.00", [today])
+
+
+def test_an_agency_that_moves_is_taxed_by_the_country_the_vat_id_and_the_ground_of_each_tax_point() -> None:
+    """Germany to 14 October, France from the 15th on: each row says which, and the XML the id that owes the tax."""
+    german = {**agency("mover", {"scheme": "standard", "percent": "19"}), "language": "de"}
+    ground = {"reason": "Article 283-2 du CGI", "reason_code": "VATEX-EU-AE"}
+    french = {**german, "country": "FR", "language": "fr", "valid_from": "2026-10-14T22:00:00Z"}
+    french["tax"] = {**REVERSE, "vat_id": "FR40303265045", **ground}
+    with opened(AMSTERDAM, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
+        shop = Marketplace(world)
+        shop.write("/documents/owner", owner("Market GmbH") | {"country": "DE", "vat_id": "DE136695976"})
+        shop.write("/agencies/mover", german)
+        shop.write("/agencies/mover", french, seen=1)
+        shop.record(sold("m1", "mover"))
+        shop.until(datetime(2026, 10, 20, 10, tzinfo=UTC))
+        shop.record(sold("m2", "mover", "200"))
+        shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
+        shop.watch()
+        found = shop.statement(OCTOBER, "mover", "EUR")
+        names = ("scheme", "country", "vat_id", "reason", "base", "tax")
+        assert [[row[name] for name in names] for row in found["taxes"]] == [
+            ["standard", "DE", "DE136695976", None, "10.00", "1.90"],
+            ["reverse_charge", "FR", "FR40303265045", ground["reason"], "20.00", "0.00"],
+        ]
+        folder = statement_prefix(OCTOBER, Account("mover", "EUR"))
+        xml, page = (shop.read(folder + name).decode() for name in ("statement.xml", "statement.html"))
+        assert ground["reason"] in xml
+        assert ground["reason"] in page
+        assert "DE136695976" in page
+        objects = shop.files("")
+        assert verify(opening(objects), objects).problems == []
 
 
 # ---------------------------------------------------------------- who collects

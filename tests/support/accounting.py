@@ -100,6 +100,8 @@ def content(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "lines_file": {"sha256": ""},
         **changed,
     }
+    profile = {name: values["customer"].get(name) for name in ("country", "vat_id")}
+    values["taxes"] = [{**profile, "reason": None, "reason_code": None, **row} for row in values["taxes"]]
     given = (money.negated(Decimal(values[name])) for name in ("proceeds", "payments"))
     closing = _total((values["opening"], values["payable"], *map(str, given)))
     due = date.fromisoformat(values["issued_on"]) + timedelta(values["payment_days"])

@@ -51,7 +51,9 @@ def statement(lines: Sequence[Line], before: Document | None = None, **setting: 
         sums.base = BaseFigures(rate=rate)
     account = Account("42", setting.get("currency", "EUR"))
     agency = AGENCY._replace(collects=setting.get("collects", BY_AGENCY))
-    parties = Parties(OWNER, agency, lambda at: agency._replace(tax=profiles[(at.day - 1) % len(profiles)]))
+    parties = Parties(
+        OWNER, agency, lambda at: agency._replace(tax=profiles[(at.day - 1) % len(profiles)]._replace(country="DE"))
+    )
     left = before.remainders if before else NOTHING
     made = Statement(planned, account, sums, parties, iso_millis(PLANNED_AT), before, "S-000001", before=left)
     kind = document_kind(sums.commission, account.currency, planned.rounding)

@@ -24,6 +24,7 @@ def tax_row(base: str, tax: str, first: str, last: str, **changed: Any) -> dict[
     row = {
         "scheme": "standard",
         "percent": "20",
+        **dict.fromkeys(("country", "vat_id", "reason", "reason_code")),
         "note": "VAT 20 %",
         "base": base,
         "tax": tax,

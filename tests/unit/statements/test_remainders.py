@@ -156,7 +156,7 @@ def test_what_was_sold_and_refunded_whole_comes_to_zero(
 def _check_distance(of: Statement, unit: Decimal) -> None:
     """Check that EN 16931 takes each tax, and that a statement after its own kind leaves at most half a unit."""
     for row in of.taxes:
-        exact = abs(row.base) * row.percent / 100
+        exact = abs(row.base) * row.key.percent / 100
         assert abs(abs(row.tax) - money.on_statement(exact, "EUR", Rounding.HALF_UP)) < 1
         if row.base and row.charges[0].exact != row.base:
             assert abs(of.remainders.of_rate(row.rate).base) <= unit / 2

@@ -67,8 +67,9 @@ const taxWords = ({ vat_id: vatId, by_kind: byKind, by_charge: byCharge, by_cate
   return [rateWords(rate), vatId, ...words].filter(Boolean).join(", ");
 };
 
-const rateWords = ({ scheme, percent }) =>
-  [format.words(scheme), decimalText(percent) && `${format.exact(decimalText(percent))} %`].filter(Boolean).join(" ");
+const rateWords = ({ scheme, percent, reason, reason_code: code }) =>
+  [format.words(scheme), decimalText(percent) && `${format.exact(decimalText(percent))} %`, reason, code]
+    .filter(Boolean).join(" ");
 
 /** The button with which finance registers an agency that has no page to begin from yet. */
 export function RegisterAnother() {
@@ -104,6 +105,7 @@ function contentOf(form, before) {
   const { by_kind: byKind, by_charge: byCharge, by_category: byCategory } = before.tax || {};
   const tax = only({
     scheme: value("scheme"), percent: numberOf(form.get("percent") || ""), vat_id: value("vat_id"),
+    reason: value("reason"), reason_code: value("reason_code"),
     by_kind: byKind, by_charge: byCharge, by_category: byCategory,
   });
   const names = [
@@ -155,6 +157,12 @@ function Fields({ content }) {
       <${NumberField} key="percent" label="Tax rate (%)" name="percent" required most="100"
         value=${decimalText(tax.percent)} />`}
     ${scheme && input("VAT id", "vat_id", { defaultValue: tax.vat_id })}
+    ${scheme && scheme !== "standard" && [
+      input("Legal ground, in the language of its statements", "reason", { defaultValue: tax.reason }),
+      input("Legal ground, code of the list VATEX", "reason_code", {
+        defaultValue: tax.reason_code, pattern: "VATEX-[A-Z]{2}(-[A-Z0-9]+)+", placeholder: "VATEX-EU-132-1A",
+      }),
+    ]}
     ${input("Currency", "currency", { ...CURRENCY, placeholder: "EUR" })}
     ${input("Group; its rate card applies if the agency's own has no rule", "group")}
     ${input("Contact", "contact")}

@@ -223,13 +223,24 @@ function basesOf(document, { taxed }) {
 
 const lastDay = (period) => new Date(Date.UTC(...period.split("-").map(Number), 0)).toISOString().slice(0, 10);
 
+/** Returns a function that returns a remainder for the first row of its rate over anything, and 0 for the others. */
+function onceFrom(carried) {
+  const added = new Set();
+  return (row, charge, figure, exact) => {
+    const key = JSON.stringify([row.scheme, row.percent, charge, figure]);
+    const rest = added.has(key) ? "0" : restOf(carried, row, charge)[figure];
+    if (!isNothing(exact)) added.add(key);
+    return rest;
+  };
+}
+
 /** Checks each charge of a row of tax, and returns their sum. */
-function checkCharges(document, row, bases, carried) {
+function checkCharges(document, row, bases, restFor) {
   const names = (some) => [...some].sort().join();
   expect(`The charges of ${row.note}`, names(row.charges.map(({ name }) => name)), names(bases.keys()));
   for (const { name, exact, amount } of row.charges) {
     expectSame(`The exact ${name} of ${row.note}`, exact, bases.get(name));
-    expectSame(`The ${name} of ${row.note}`, amount, roundedIn(document, exact, restOf(carried, row, name).base));
+    expectSame(`The ${name} of ${row.note}`, amount, roundedIn(document, exact, restFor(row, name, "base", exact)));
   }
   return sum(row.charges.map(({ amount }) => amount));
 }
@@ -237,13 +248,13 @@ function checkCharges(document, row, bases, carried) {
 /** Checks that commission and tax are rounded as the statement says, for each row of tax. */
 function checkTax(document, sums) {
   const { commission, tax } = document;
-  const [bases, carried] = [basesOf(document, sums), carriedBy(document)];
+  const [bases, restFor] = [basesOf(document, sums), onceFrom(carriedBy(document))];
   document.taxes.forEach((row, place) => {
-    const rest = restOf(carried, row);
-    const base = checkCharges(document, row, bases[place], carried);
+    const base = checkCharges(document, row, bases[place], restFor);
     const exact = taxOn(base, row);
+    const found = near(exact, roundedIn(document, exact, restFor(row, COMMISSION, "tax", exact)));
     expectSame(`The base of ${row.note}`, row.base, base);
-    expectSame(`The tax of ${row.note}`, row.tax, near(exact, roundedIn(document, exact, rest.tax)));
+    expectSame(`The tax of ${row.note}`, row.tax, found);
   });
   expectSame("commission", commission, sum(document.taxes.map((row) => row.base)));
   expectSame("tax", tax, sum(document.taxes.map((row) => row.tax)));
@@ -277,17 +288,20 @@ function checkBalance(document, sums) {
 /** Checks that the remainders are those before, and what the rounding of each figure leaves. */
 function checkRemainders(document, sums) {
   const [bases, known, left] = [basesOf(document, sums), before(document), document.remainders];
-  document.taxes.forEach((row, place) => {
-    const [rest, after] = [restOf(known, row), restOf(left, row)];
-    for (const { name, amount } of row.charges) {
-      const right = sum([restOf(known, row, name).base, bases[place].get(name), minus(amount)]);
+  const isOfRate = (row) => (one) => row.scheme === one.scheme && same(row.percent, one.percent);
+  const rests = (row, name) => document.taxes.flatMap((one, place) => (isOfRate(row)(one) ? one.charges : [])
+    .filter((charge) => charge.name === name)
+    .flatMap(({ amount }) => [bases[place].get(name), minus(amount)]));
+  document.taxes.forEach((row) => {
+    for (const { name } of row.charges) {
+      const right = sum([restOf(known, row, name).base, ...rests(row, name)]);
       expectSame(`What is left of the ${name} of ${row.note}`, restOf(left, row, name).base, right);
     }
-    expectSame(`What is left of the tax of ${row.note}`, after.tax,
-      sum([rest.tax, taxOn(row.base, row), minus(row.tax)]));
+    const taxes = document.taxes.filter(isOfRate(row)).flatMap((one) => [taxOn(one.base, one), minus(one.tax)]);
+    const right = sum([restOf(known, row).tax, ...taxes]);
+    expectSame(`What is left of the tax of ${row.note}`, restOf(left, row).tax, right);
   });
-  const others = (rows) => rows.filter((one) => !document.taxes.some((row) =>
-    row.scheme === one.scheme && same(row.percent, one.percent)));
+  const others = (rows) => rows.filter((one) => !document.taxes.some(isOfRate(one)));
   expect("What is left of other taxes", JSON.stringify(others(left.taxes)), JSON.stringify(others(known.taxes)));
   const rest = sum([known.proceeds, byMarketplace(document), minus(document.proceeds)]);
   expectSame("What is left of the proceeds", left.proceeds, rest);

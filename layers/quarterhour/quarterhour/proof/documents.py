@@ -16,6 +16,7 @@ from quarterhour.proof.period import SealedPeriod, Sources
 from quarterhour.proof.remainders import NOTHING
 from quarterhour.proof.statement import in_base, period_charges, shown_problems, statement_of
 from quarterhour.reports.lines import read_lines
+from quarterhour.statements.document.tax import PROFILE_FACTS
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, statement_prefix
 from quarterhour.statements.listing import Document, SealedObject
 
@@ -183,7 +184,7 @@ class DocumentVerifier:
 
 def _in_common(document: Json) -> dict[str, Any]:
     """Return what a document and its cancellation have in common."""
-    names = ("scheme", "percent", "note", "tax_points")
+    names = ("scheme", "percent", *PROFILE_FACTS, "note", "tax_points")
     taxes = [{name: row[name] for name in names} for row in document["taxes"]]
     collected = [{name: row[name] for name in ("by", "tax_points")} for row in document["collected"]]
     return {**{name: document[name] for name in _SAME}, "taxes": taxes, "collected": collected}

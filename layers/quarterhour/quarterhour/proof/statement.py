@@ -16,7 +16,7 @@ from quarterhour.proof.line_sums import BROUGHT_FORWARD, KINDS, NAMED, OTHER, PA
 from quarterhour.proof.remainders import NOTHING, ChargeKey, Rests
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
 from quarterhour.reports.lines import Line
-from quarterhour.statements.document.tax import note_of
+from quarterhour.statements.document.tax import PROFILE_FACTS, note_of
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 
 if TYPE_CHECKING:
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 def taxes_of(
     sums: LineSums, shown: Sequence[Json], of_period: Sequence[Json], unit: Unit, carried: Rests
 ) -> tuple[list[dict[str, Any]], dict[ChargeKey, tuple[Decimal, Decimal]]]:
-    """Return the rows of tax, by the scheme and the percentage that the statement shows for each tax point.
+    """Return the rows of tax, by what the statement shows of the tax profile of each tax point.
 
     ``of_period``: what is charged of the whole period. ``carried``: the remainders that are rounded with them. The
     second is what the rounding of each charge and tax leaves. Raises ``ValueError`` if it shows none for a tax point.
     """
     named = {span["charge"] for row in shown for span in row["tax_points"] if "charge" in span}
-    bases: dict[RateKey, dict[str, Decimal]] = {}
-    rows: dict[RateKey, dict[str, Any]] = {}
+    bases: dict[tuple[Any, ...], dict[str, Decimal]] = {}
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     last: dict[tuple[str, ...], tuple[Any, dict[str, str]]] = {}
     for (day, kind, category, charge), amount in sorted(_charged(sums, of_period).items()):
         names = kind, category, charge if charge in named else ""
         row = _row_of(shown, day, names)
-        key = row["scheme"], Decimal(row["percent"])
+        key = row["scheme"], Decimal(row["percent"]), *(row[name] for name in PROFILE_FACTS)
         of_row = bases.setdefault(key, {})
         of_row[charge] = exact_sum(of_row.get(charge, Decimal(0)), amount)
-        taxed = {name: row[name] for name in ("scheme", "percent", "note")}
+        taxed = {name: row[name] for name in ("scheme", "percent", *PROFILE_FACTS, "note")}
         spans = rows.setdefault(key, {**taxed, "tax_points": []})["tax_points"]
         before, span = last.get(names, (None, {}))
         if before == key:
@@ -50,23 +50,45 @@ def taxes_of(
             of_span = {name: text for name, text in zip(NAMED, names, strict=True) if text}
             spans.append({"from": day, "to": day, **of_span})
             last[names] = key, spans[-1]
+    return list(rows.values()), _taxed(rows, bases, unit, carried)
+
+
+def _taxed(
+    rows: dict[tuple[Any, ...], dict[str, Any]],
+    bases: dict[tuple[Any, ...], dict[str, Decimal]],
+    unit: Unit,
+    carried: Rests,
+) -> dict[ChargeKey, tuple[Decimal, Decimal]]:
+    """Add base and tax to rows of tax; return what their rounding leaves. The first one over anything has the rests."""
     left: dict[ChargeKey, tuple[Decimal, Decimal]] = {}
+    added: set[tuple[Any, ...]] = set()
+
+    def rounded(exact: Decimal, charge: ChargeKey, which: int) -> Decimal:
+        rest = Decimal(0) if (charge, which) in added else carried.of(charge)[which]
+        if exact:
+            added.add((charge, which))
+        return _with_rest(exact, rest, unit)
+
+    def leave(charge: ChargeKey, of_base: Decimal, of_tax: Decimal) -> None:
+        before = left.get(charge, (Decimal(0), Decimal(0)))
+        left[charge] = exact_sum(before[0], of_base), exact_sum(before[1], of_tax)
+
     for key, row in rows.items():
+        rate: RateKey = (key[0], key[1])
         row["charges"], base = [], Decimal(0)
         of_row = {name: amount for name, amount in bases[key].items() if amount} or {COMMISSION: Decimal(0)}
         for charge, exact in sorted(of_row.items(), key=lambda entry: (entry[0] != COMMISSION, entry[0])):
-            amount = _with_rest(exact, carried.of((key, charge))[0], unit)
+            amount = rounded(exact, (rate, charge), 0)
             row["charges"].append({"name": charge, "exact": text_of(exact), "amount": text_of(amount)})
-            left[key, charge] = EXACT.subtract(exact, amount), Decimal(0)
+            leave((rate, charge), EXACT.subtract(exact, amount), Decimal(0))
             base = exact_sum(base, amount)
         exact_tax = Decimal(0)
         if row["scheme"] == STANDARD:
             exact_tax = EXACT.multiply(base, Decimal(row["percent"]).scaleb(-2))
-        tax = _near(exact_tax, _with_rest(exact_tax, carried.of((key, COMMISSION))[1], unit), unit)
-        of_base, _ = left.get((key, COMMISSION), (Decimal(0), None))
-        left[key, COMMISSION] = of_base, EXACT.subtract(exact_tax, tax)
+        tax = _near(exact_tax, rounded(exact_tax, (rate, COMMISSION), 1), unit)
+        leave((rate, COMMISSION), Decimal(0), EXACT.subtract(exact_tax, tax))
         row |= {"base": text_of(base), "tax": text_of(tax)}
-    return list(rows.values()), left
+    return left
 
 
 def _charged(sums: LineSums, of_period: Sequence[Json]) -> dict[tuple[str, str, str, str], Decimal]:

@@ -4,7 +4,21 @@ from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Currency, Day, Decimal, From, Instant, Kind, Month, Name, Sha256, Text, one_of
+from quarterhour.model.api import (
+    Count,
+    Country,
+    Currency,
+    Day,
+    Decimal,
+    From,
+    Instant,
+    Kind,
+    Month,
+    Name,
+    Sha256,
+    Text,
+    one_of,
+)
 from quarterhour.reports.api import LinkedFile
 
 DocumentKind = Annotated[str, one_of(["statement", "credit_note"])]
@@ -161,6 +175,12 @@ class TaxRow(TypedDict):
     scheme: Annotated[str, one_of(["standard", "reverse_charge", "exempt", "outside_scope"])] | None
     """Null without a tax profile."""
     percent: Decimal
+    country: Country | None
+    """That of the agency at the tax points, as the VAT id and the legal ground."""
+    vat_id: Text | None
+    reason: Text | None
+    """The legal ground, in words and as a code of the list VATEX; null unless its tax profile has one."""
+    reason_code: Text | None
     note: str
     base: Decimal
     """The sum of the charges."""

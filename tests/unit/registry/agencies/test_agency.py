@@ -20,7 +20,7 @@ def test_an_agency_is_read_with_every_field() -> None:
         legal_name="Harbour Books Ltd",
         address="1 Quay Street\nBristol BS1 4ER",
         country="GB",
-        tax=TaxProfile("standard", Decimal(20), "GB980780684"),
+        tax=TaxProfile("standard", Decimal(20), "GB980780684", country="GB"),
         currency="GBP",
         group="bookshops",
         contact="accounts@harbour.example",
@@ -38,10 +38,13 @@ def test_an_agency_without_any_field_is_active_from_the_beginning() -> None:
 @pytest.mark.parametrize(
     ("sent", "profile"),
     [
-        (tax(scheme="exempt", percent=None, vat_id=None), TaxProfile("exempt")),
-        (tax(scheme="reverse_charge", percent="0"), TaxProfile("reverse_charge", Decimal(0), "GB980780684")),
-        (tax(scheme="outside_scope", percent=None, vat_id=None), TaxProfile("outside_scope")),
-        (tax(percent=Decimal("7.7"), vat_id=None), TaxProfile("standard", Decimal("7.7"))),
+        (tax(scheme="exempt", percent=None, vat_id=None), TaxProfile("exempt", country="GB")),
+        (
+            tax(scheme="reverse_charge", percent="0"),
+            TaxProfile("reverse_charge", Decimal(0), "GB980780684", country="GB"),
+        ),
+        (tax(scheme="outside_scope", percent=None, vat_id=None), TaxProfile("outside_scope", country="GB")),
+        (tax(percent=Decimal("7.7"), vat_id=None), TaxProfile("standard", Decimal("7.7"), country="GB")),
     ],
 )
 def test_only_the_standard_scheme_has_a_percentage(sent: Any, profile: TaxProfile) -> None:
@@ -73,9 +76,20 @@ def test_a_tax_profile_has_rates_by_kind_of_adjustment_by_category_and_by_charge
         {"chargeback_fee": TaxRate("outside_scope")},
         {"e-books": TaxRate("standard", Decimal(9))},
         {"payment fee": TaxRate("exempt")},
+        country="GB",
     )
     most = {f"fee_{number}": STANDARD_9 for number in range(50)}
     assert isinstance(read_agency(tax(by_kind=most, by_category=most)), Agency)
+
+
+def test_a_profile_without_tax_has_its_legal_ground_and_so_has_a_rate_of_it() -> None:
+    ground = {"reason": " § 4  Nr. 8 UStG ", "reason_code": "VATEX-EU-135-1A"}
+    fee = {"fee": {"scheme": "outside_scope", "reason": "Vertragsstrafe"}}
+    agency = read_agency(tax(scheme="exempt", percent=None, by_kind=fee, **ground))
+    assert isinstance(agency, Agency)
+    assert agency.tax is not None
+    assert agency.tax.rate_of("", "") == TaxRate("exempt", Decimal(0), "§ 4 Nr. 8 UStG", "VATEX-EU-135-1A")
+    assert agency.tax.rate_of("fee", "").reason == "Vertragsstrafe"
 
 
 STANDARD_9 = {"scheme": "standard", "percent": "9"}
@@ -102,6 +116,16 @@ BAD: dict[str, tuple[Any, str]] = {
         "content.tax.by_kind.fee.percent",
     ),
     "too many rates": (tax(by_kind={f"fee_{one}": STANDARD_9 for one in range(51)}), "content.tax.by_kind"),
+    "a reason for a tax": (tax(reason="§ 4 Nr. 8 UStG"), "content.tax.reason"),
+    "a reason that is a number": (tax(scheme="exempt", percent=None, reason=4), "content.tax.reason"),
+    "a code of a reason that is none": (
+        tax(scheme="exempt", percent=None, reason_code="EU-132"),
+        "content.tax.reason_code",
+    ),
+    "a reason for the tax of a kind": (
+        tax(by_kind={"fee": STANDARD_9 | {"reason": "fee"}}),
+        "content.tax.by_kind.fee.reason",
+    ),
     "no object": ([], "content"),
     "a number": (Decimal(1), "content"),
     "an unknown field": ({"vat": "GB980780684"}, "content.vat"),

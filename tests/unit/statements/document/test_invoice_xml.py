@@ -63,7 +63,10 @@ def test_a_statement_is_an_invoice_of_its_commission() -> None:
     assert texts(root, "cac:PaymentMeans//cbc:ID") == ["DE89370400440532013000"]
     assert texts(root, "cac:PaymentMeans/cbc:PaymentID") == ["S-000017"]
     assert texts(root, "cbc:Note") == [
-        "Balance of the account in EUR: opening 120.00, payable 264.02, proceeds 0.00, payments 100.00, closing 284.02."
+        (
+            "Balance of the account in EUR: Opening balance 120.00, Total for this period 264.02, "
+            "Net sales received for you 0.00, Payments 100.00, Closing balance 284.02."
+        )
     ]
 
 
@@ -113,6 +116,34 @@ def test_each_scheme_is_a_category_of_tax(tax: dict[str, Any], category: str, co
     root = parsed(invoice_document(tax))
     assert texts(root, "cac:TaxTotal//cac:TaxCategory/cbc:ID") == [category]
     assert texts(root, "cac:TaxTotal//cbc:TaxExemptionReasonCode") == code
+
+
+def test_the_legal_ground_is_that_of_the_tax_profile_or_the_usual_one_in_the_language_of_the_agency() -> None:
+    ground = {"reason": "§ 4 Nr. 11 UStG", "reason_code": "VATEX-EU-135-1A"}
+    own = parsed(invoice_document(row("84.70", **EXEMPT, **ground)))
+    assert texts(own, "cac:TaxTotal//cbc:TaxExemptionReasonCode") == [ground["reason_code"]]
+    assert texts(own, "cac:TaxTotal//cbc:TaxExemptionReason") == [ground["reason"]]
+    german = parsed(invoice_document(row("84.70", **REVERSE_CHARGE), language="de"))
+    note = "Steuerschuldnerschaft des Leistungsempfängers."
+    assert texts(german, "cac:TaxTotal//cbc:TaxExemptionReason") == [note]
+    assert texts(german, ".//cac:Item/cbc:Name") == ["Provision auf Verkäufe"]
+
+
+def test_the_buyer_has_the_vat_id_by_which_it_owes_the_tax_and_one_id_alone() -> None:
+    french = row("100.00", **REVERSE_CHARGE, country="FR", vat_id="FR40303265045")
+    german = row("50.00", "9.50", percent="19", country="DE", vat_id="DE136695976")
+    moved = invoice_document(german, french)
+    assert texts(parsed(moved), "cac:AccountingCustomerParty//cac:PartyTaxScheme/cbc:CompanyID") == ["FR40303265045"]
+    spanish = {**french, "country": "ES", "vat_id": "ESB58378431"}
+    problem = "its reverse charge is of several VAT ids, and EN 16931 names one buyer"
+    assert why_no_invoice(invoice_document(french, spanish)) == problem
+
+
+def test_rows_of_one_rate_are_one_breakdown_of_tax() -> None:
+    """The agency got its VAT id in the middle of the month."""
+    root = parsed(invoice_document(row("100.00", "20.00"), row("50.00", "10.00", vat_id="NL004495445B01")))
+    assert texts(root, "cac:TaxTotal/cac:TaxSubtotal/cbc:TaxableAmount") == ["150.00"]
+    assert texts(root, "cac:InvoiceLine/cbc:LineExtensionAmount") == ["100.00", "50.00"]
 
 
 def test_outside_the_scope_of_vat_no_party_has_a_vat_id_and_the_seller_is_identified_by_its_number() -> None:

@@ -99,7 +99,7 @@ def test_a_changed_rate_is_another_row_and_a_rate_written_otherwise_is_not() -> 
         d2=TaxProfile(STANDARD, Decimal("21.0")),
         d3=TaxProfile(STANDARD, Decimal(19)),
     )
-    assert [(str(row.percent), str(row.base)) for row in found] == [("21", "2.00"), ("19", "1.00")]
+    assert [(str(row.key.percent), str(row.base)) for row in found] == [("21", "2.00"), ("19", "1.00")]
 
 
 def test_dates_without_a_profile_are_a_row_of_their_own() -> None:
@@ -185,7 +185,7 @@ def test_a_charge_that_a_profile_names_is_taxed_at_its_own_rate() -> None:
         Taxable(october(5), "listing_fee", charge="payment fee"): Decimal(4),
     }
     found = taxed(charged, "EUR", lambda _: profile)
-    assert [(row.scheme, str(row.percent), str(row.base)) for row in found] == [
+    assert [(row.scheme, str(row.key.percent), str(row.base)) for row in found] == [
         (STANDARD, "21", "2.00"),
         (EXEMPT, "0", "1.00"),
         (STANDARD, "9", "4.00"),
@@ -196,7 +196,7 @@ def test_a_charge_that_a_profile_names_is_taxed_at_its_own_rate() -> None:
 def test_a_category_that_a_later_profile_names_no_more_is_taxed_as_all_others_then() -> None:
     charged = {Taxable(october(day), "", "books"): Decimal(1) for day in (5, 15, 25)}
     found = taxed(charged, "EUR", from_days(d1=SEVERAL, d10=STANDARD_21, d20=SEVERAL))
-    assert [(row.percent, row.base) for row in found] == [(Decimal(9), Decimal(2)), (Decimal(21), Decimal(1))]
+    assert [(row.key.percent, row.base) for row in found] == [(Decimal(9), Decimal(2)), (Decimal(21), Decimal(1))]
     assert found[0].tax_points == (
         TaxSpan(october(5), october(5), "", "books"),
         TaxSpan(october(25), october(25), "", "books"),
@@ -251,11 +251,11 @@ def test_taxes_are_independent_of_order_and_of_cutting_and_add_up(
     for day, commission in some:
         (row,) = (row for row in found if any(one.first <= october(day) <= one.last for one in row.tax_points))
         profile = profile_at(october(day))
-        assert (row.scheme, row.percent) == ((profile.scheme, profile.percent) if profile else (None, 0))
+        assert (row.scheme, row.key.percent) == ((profile.scheme, profile.percent) if profile else (None, 0))
         exact[row] += Fraction(commission)
     cent = Fraction(1, 100)
     for row, base in exact.items():
-        percent = row.percent if row.scheme == STANDARD else Decimal(0)
+        percent = row.key.percent if row.scheme == STANDARD else Decimal(0)
         assert abs(Fraction(row.base) - base) <= cent / 2
         assert abs(Fraction(row.tax) - Fraction(row.base) * Fraction(percent) / 100) <= cent / 2
     commission, tax = base_and_tax(found)

@@ -9,7 +9,7 @@ import pytest
 from quarterhour.model.periods import Period
 from quarterhour.statements.keys import STATEMENT
 from quarterhour_tools.accounting.document import StatementDocument, in_force
-from quarterhour_tools.accounting.documents import choose, statement_documents
+from quarterhour_tools.accounting.documents import Span, choose, statement_documents
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
 from tests.support.accounting import content, document, tax, write_period
@@ -86,7 +86,8 @@ def test_documents_in_force_are_not_cancelled_and_cancel_nothing() -> None:
 
 def test_the_last_period_is_the_default(tmp_path: Path) -> None:
     def chosen(period: Period | None, issued: Period | None = None) -> str:
-        return str(choose(Folder(tmp_path), Namespace(period=period, issued=issued)))
+        period_, issued_ = (one and Span(one, one) for one in (period, issued))
+        return str(choose(Folder(tmp_path), Namespace(period=period_, issued=issued_)))
 
     with pytest.raises(ToolError, match="no period is sealed yet"):
         chosen(None)

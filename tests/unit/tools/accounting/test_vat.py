@@ -1,5 +1,6 @@
 """VAT by country, scheme and percentage, in the document's and in the issuer's currency; the EC sales list."""
 
+import argparse
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from quarterhour.registry.agencies.vat_ids import MEMBER_STATES
 from quarterhour_tools.accounting.document import IssuerFigures, TaxedBase
+from quarterhour_tools.accounting.documents import span
 from quarterhour_tools.accounting.vat import TaxSums, ec_sales_of, vat_of
 from quarterhour_tools.cli import main
 from tests.support.accounting import CUSTOMER, content, document, in_euros, rows_of, tax, write_period
@@ -16,6 +18,36 @@ from tests.support.accounting import CUSTOMER, content, document, in_euros, rows
 
 def plain(sums: dict[Any, TaxSums]) -> list[tuple[Any, ...]]:
     return [(*map(str, key), *one.as_dict().values()) for key, one in sums.items()]
+
+
+@pytest.mark.parametrize(
+    ("text", "months"),
+    [
+        ("2026-11", "2026-11"), ("2026-Q1", "2026-01/2026-03"), ("2026-Q4", "2026-10/2026-12"),
+        ("2026", "2026-01/2026-12"), ("2026-08/2027-01", "2026-08/2027-01"), ("2026-08/2026-08", "2026-08"),
+    ],
+)  # fmt: skip
+def test_months_can_be_chosen_one_by_one_by_three_by_year_or_from_one_to_another(text: str, months: str) -> None:
+    assert str(span(text)) == months
+
+
+@pytest.mark.parametrize("text", ["2026-Q5", "2026-13", "Q4", "2026-12/2026-11", "2026/", "", "2026-Q1/2026-Q2"])
+def test_other_texts_are_no_months(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        span(text)
+
+
+def test_each_row_is_of_the_country_and_the_vat_id_of_its_tax_points() -> None:
+    """An agency moved from Germany to France in mid-month, so the customer of the document is French."""
+    german = {**tax("197.89", "37.60"), "country": "DE", "vat_id": "DE136695976"}
+    french = {**tax("159.24", scheme="reverse_charge"), "country": "FR", "vat_id": "FR40303265045"}
+    moved = document(german, french, customer={"country": "FR", "vat_id": "FR40303265045"})
+    sums = {(kind.country, kind.scheme): (str(some.base), str(some.tax)) for kind, some in vat_of([moved]).items()}
+    assert sums == {("DE", "standard"): ("197.89", "37.60"), ("FR", "reverse_charge"): ("159.24", "0.00")}
+    ((sold, some),) = ec_sales_of([moved]).items()
+    assert (sold.country, sold.vat_id, str(some.base)) == ("FR", "FR40303265045", "159.24")
+    back = document(german, french, customer={"country": "DE", "vat_id": "DE136695976"})
+    assert list(ec_sales_of([back])) == [sold]
 
 
 def test_documents_are_summed_up_by_country_scheme_percentage_and_currency() -> None:
@@ -101,7 +133,13 @@ def test_the_command_prints_a_table_json_or_writes_csv(folder: Path, capsys: pyt
         "period": "2026-11",
         "issued": None,
         "ec_sales": [{**row, "issuer_currency": "EUR", "issuer_base": "-7.00"}],
-    }
+        "sums": [
+            {
+                "currency": "EUR", "base": "-7.00", "tax": "0.00",
+                "issuer_currency": "EUR", "issuer_base": "-7.00", "issuer_tax": "0.00",
+            }
+        ],
+    }  # fmt: skip
     file = folder / "vat.csv"
     assert main(["vat", str(folder), "--csv", str(file)]) == 0
     assert rows_of(file.read_bytes()) == [
@@ -138,6 +176,9 @@ def test_the_documents_issued_in_a_month_are_those_of_all_periods_or_of_one(
     assert summed("--issued", "2026-11") == (None, "2026-11", [(1, "100.00", "19.00")])
     assert summed("--issued", "2026-12", "--period", "2026-10") == ("2026-10", "2026-12", [(1, "-40.00", "-7.60")])
     assert summed("--period", "2026-10") == ("2026-10", None, [(2, "60.00", "11.40")])
+    both = [(3, "160.00", "30.40")]
+    assert summed("--period", "2026-10/2026-11") == ("2026-10/2026-11", None, both)
+    assert summed("--issued", "2026-Q4") == (None, "2026-10/2026-12", both)
     assert summed() == ("2026-11", None, [(1, "100.00", "19.00")])
     assert main(["vat", str(tmp_path), "--issued", "2026-12"]) == 0
     assert "VAT issued in 2026-12" in capsys.readouterr().out

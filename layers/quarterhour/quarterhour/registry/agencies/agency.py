@@ -1,5 +1,6 @@
 """An agency, the pure part: the schema of its document."""
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -44,11 +45,13 @@ LISTS: Final = ("payer_names", "payer_ibans")
 """The fields that are lists of texts."""
 MAX_PAYERS: Final = 20
 """The most names, and the most IBANs, of payers of an agency."""
-RATE_FIELDS: Final = ("scheme", "percent")
+RATE_FIELDS: Final = ("scheme", "percent", "reason", "reason_code")
 TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category", "by_charge")
 MAX_RATES: Final = 50
 """The most kinds, categories and charges that a tax profile names."""
 
+REASON_CODE: Final = "a code of the list VATEX such as VATEX-EU-132-1A"
+_REASON_CODE: Final = re.compile(r"VATEX-[A-Z]{2}(-[A-Z0-9]{1,16}){1,3}", re.ASCII)
 ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
 COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
 _TAX: Final = f"an object with {', '.join(TAX_FIELDS)}"
@@ -65,10 +68,15 @@ class Registration(Enum):
 
 
 class TaxRate(NamedTuple):
-    """How a commission is taxed. ``percent`` is 0 unless the scheme is ``STANDARD``."""
+    """How a commission is taxed. ``percent`` is 0 unless the scheme is ``STANDARD``.
+
+    ``reason`` and ``reason_code``: the legal ground of any other scheme, in words and as a code of the list VATEX.
+    """
 
     scheme: str
     percent: Decimal = money.ZERO
+    reason: str | None = None
+    reason_code: str | None = None
 
 
 _NO_RATES: Final[Mapping[str, TaxRate]] = MappingProxyType({})
@@ -77,7 +85,8 @@ _NO_RATES: Final[Mapping[str, TaxRate]] = MappingProxyType({})
 class TaxProfile(NamedTuple):
     """How an agency's commissions are taxed: by kind of adjustment, charge, category of product, or else as all others.
 
-    ``percent`` is 0 unless the scheme is ``STANDARD``.
+    ``percent`` is 0 unless the scheme is ``STANDARD``; ``reason`` and ``reason_code``: as ``TaxRate`` has them.
+    ``country``: that of the agency.
     """
 
     scheme: str
@@ -86,6 +95,9 @@ class TaxProfile(NamedTuple):
     by_kind: Mapping[str, TaxRate] = _NO_RATES
     by_category: Mapping[str, TaxRate] = _NO_RATES
     by_charge: Mapping[str, TaxRate] = _NO_RATES
+    reason: str | None = None
+    reason_code: str | None = None
+    country: str | None = None
 
     def rate_of(self, kind: str, category: str, charge: str = "") -> TaxRate:
         """Return how a charge of a line is taxed: by its kind, name or category, in this order, or as all others."""
@@ -93,7 +105,7 @@ class TaxProfile(NamedTuple):
             self.by_kind.get(kind)
             or self.by_charge.get(charge)
             or self.by_category.get(category)
-            or TaxRate(self.scheme, self.percent)
+            or TaxRate(self.scheme, self.percent, self.reason, self.reason_code)
         )
 
     @property
@@ -179,7 +191,7 @@ def in_one_form(content: Mapping[str, Any], agency: Agency) -> dict[str, Any]:
     forms: dict[str, Any] = {name: getattr(agency, name) for name in _IN_ONE_FORM}
     forms |= {name: list(getattr(agency, name)) for name in LISTS}
     if agency.tax is not None:
-        own: dict[str, Any] = {"vat_id": agency.tax.vat_id}
+        own: dict[str, Any] = {"vat_id": agency.tax.vat_id, "reason": agency.tax.reason}
         for name in ("by_category", "by_charge"):
             if (sent := content["tax"].get(name)) is not None:
                 own[name] = dict(zip(getattr(agency.tax, name), sent.values(), strict=True))
@@ -200,7 +212,10 @@ def _read_tax(inner: Fields, country: str | None) -> TaxProfile | None:
     )
     by_category = _read_rates(inner, "by_category", f"a category: {fields.TEXT}", fields.label)
     by_charge = _read_rates(inner, "by_charge", f"the name of a charge: {charges.NAME}", charges.charge_name)
-    return None if rate is None else TaxProfile(*rate, vat_id, by_kind, by_category, by_charge)
+    if rate is None:
+        return None
+    scheme, percent, reason, code = rate
+    return TaxProfile(scheme, percent, vat_id, by_kind, by_category, by_charge, reason, code, country)
 
 
 def _read_rate(read: Fields) -> TaxRate | None:
@@ -208,7 +223,12 @@ def _read_rate(read: Fields) -> TaxRate | None:
     percent = read.value("percent", fields.PERCENT, fields.percent, optional=scheme != STANDARD)
     if scheme is not None and scheme != STANDARD and percent:
         read.problem("percent", f"is {money.plain(percent)}", f"none with the scheme {scheme}, or 0")
-    return None if scheme is None else TaxRate(scheme, percent or money.ZERO)
+    reason = read.value("reason", fields.TEXT, fields.text, optional=True)
+    code = read.value("reason_code", REASON_CODE, _reason_code, optional=True)
+    for name, value in (("reason", reason), ("reason_code", code)):
+        if scheme == STANDARD and value is not None:
+            read.problem(name, f"is {fields.shown(value)}", f"none with the scheme {scheme}")
+    return None if scheme is None else TaxRate(scheme, percent or money.ZERO, reason, code)
 
 
 def _read_rates(
@@ -285,6 +305,10 @@ def _taxed_kind(value: object) -> str | None:
 
 def _scheme(value: object) -> str | None:
     return value if isinstance(value, str) and value in SCHEMES else None
+
+
+def _reason_code(value: object) -> str | None:
+    return value if isinstance(value, str) and _REASON_CODE.fullmatch(value) else None
 
 
 def _status(value: object) -> str | None:

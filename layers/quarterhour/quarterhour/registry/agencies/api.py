@@ -59,6 +59,10 @@ class TaxRate(TypedDict):
     scheme: Literal["standard", "reverse_charge", "exempt", "outside_scope"]
     percent: NotRequired[Percent | None]
     """Required with `standard`; none, or 0, with the others."""
+    reason: NotRequired[Text | None]
+    """The legal ground, in the agency's language; none with `standard`."""
+    reason_code: NotRequired[Text | None]
+    """The legal ground as a code of the list VATEX; none with `standard`."""
 
 
 class TaxProfile(TypedDict):
@@ -68,6 +72,10 @@ class TaxProfile(TypedDict):
     """With `reverse_charge`, the agency owes the tax itself. With `outside_scope`, the law does not tax the service."""
     percent: NotRequired[Percent | None]
     """0 to 100, with at most 10 places. Required with `standard`; none, or 0, with the others."""
+    reason: NotRequired[Text | None]
+    """The legal ground in the agency's language, such as `§ 4 Nr. 8 UStG`; none with `standard`."""
+    reason_code: NotRequired[Text | None]
+    """The legal ground as a code of the list VATEX, such as `VATEX-EU-132-1A`; none with `standard`."""
     vat_id: NotRequired[Text | None]
     """With correct check digits, by the rules of `country` or of the country that its first letters name.
 
@@ -100,7 +108,7 @@ class AgencyData(TypedDict):
     language: NotRequired[Literal["en", "de", "fr", "es", "nl"] | None]
     """The language of its statements; without it, `en`."""
     collects: NotRequired[Literal["agency", "marketplace"] | None]
-    """Who holds the customers' money; without it, `agency`. A statement is of who does at the end of its period."""
+    """Who holds the customers' money; without it, `agency`. Each line is of who does at its tax point."""
     iban: NotRequired[Text | None]
     """The account to which the marketplace pays out what it owes, with correct check digits."""
     payout_hold: NotRequired[Text | None]

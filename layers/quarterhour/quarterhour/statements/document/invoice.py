@@ -1,7 +1,7 @@
 """A statement as an invoice or a credit note of EN 16931, pure: what its XML says, in any syntax."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -9,9 +9,11 @@ from typing import Final, NamedTuple
 
 from quarterhour.model import money
 from quarterhour.model.charges import COMMISSION
+from quarterhour.model.clock import parse_iso
 from quarterhour.model.currencies import LIVES
-from quarterhour.model.periods import Period
+from quarterhour.model.periods import Period, day_in, time_zone
 from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
+from quarterhour.statements.document.language import Language, language_of
 from quarterhour.statements.document.page_part import StatementContent
 from quarterhour.statements.listing import CREDIT_NOTE
 
@@ -25,8 +27,6 @@ CREDIT_TRANSFER: Final = "30"
 UNIT: Final = "C62"
 """The unit of a quantity, "one": a code of UN/ECE Recommendation 20."""
 VAT: Final = "VAT"
-ITEM: Final = "Commission on sales"
-"""What a line charges by the name of ``commission``."""
 NO_TAX: Final = "O"
 """The tax category of what is outside the scope of VAT."""
 
@@ -34,7 +34,12 @@ _ZERO_RATE: Final = "Z"
 _CATEGORIES: Final = {STANDARD: "S", REVERSE_CHARGE: "AE", EXEMPT: "E", OUTSIDE_SCOPE: NO_TAX}
 """Tax categories: codes of UNTDID 5305."""
 _EXEMPTION_CODES: Final = {REVERSE_CHARGE: "VATEX-EU-AE", OUTSIDE_SCOPE: "VATEX-EU-O"}
-"""Reasons for no tax: codes of the list VATEX. Which exemption applies is not known, so that has its text alone."""
+"""Reasons for no tax: codes of the list VATEX, unless the tax profile has one. Exemptions have many."""
+_BALANCE: Final = {
+    "opening": "opening", "payable": "total", "proceeds": "proceeds", "payments": "payments", "closing": "closing",
+}  # fmt: skip
+"""The figures of the balance, with the keys of their names."""
+_TAX_IN: Final = {"base": "base", "amount": "tax"}
 _MOST_DECIMALS: Final = 2
 """Decimal places that EN 16931 allows in an amount."""
 _OF_SELLER: Final = ("legal_name", "country", "vat_id")
@@ -86,8 +91,8 @@ class InvoiceLine(NamedTuple):
 class InvoiceRow(NamedTuple):
     """A row of an invoice's tax, with its lines, whose sum is the base.
 
-    ``category``: of UNTDID 5305. ``percent`` is ``None`` outside the scope of VAT. ``exemption``: code and text of the
-    reason for no tax. ``description``: the tax points.
+    ``category``: of UNTDID 5305. ``percent`` is ``None`` outside the scope of VAT.
+    ``exemption``: code and text of the reason for no tax. ``description``: the tax points.
     """
 
     category: str
@@ -97,6 +102,21 @@ class InvoiceRow(NamedTuple):
     base: Decimal
     tax: Decimal
     lines: tuple[InvoiceLine, ...]
+
+    def plus(self, other: "InvoiceRow") -> "InvoiceRow":
+        """Return both rows as one, with both reasons, descriptions and lines."""
+        exemption = self.exemption
+        if exemption and other.exemption and exemption != other.exemption:
+            (code, text), (other_code, other_text) = exemption, other.exemption
+            texts = dict.fromkeys((text, other_text))
+            exemption = code if code == other_code else None, "; ".join(texts)
+        return self._replace(
+            exemption=exemption,
+            description=f"{self.description}; {other.description}",
+            base=money.add(self.base, other.base),
+            tax=money.add(self.tax, other.tax),
+            lines=self.lines + other.lines,
+        )
 
 
 class Preceding(NamedTuple):
@@ -176,6 +196,8 @@ def _obstacles(document: StatementContent) -> Iterator[str]:
     if None in schemes:
         yield "a tax profile is missing"
     yield from _obstacles_of_parties(document, schemes)
+    if len({row["vat_id"] for row in document["taxes"] if row["scheme"] == REVERSE_CHARGE}) > 1:
+        yield "its reverse charge is of several VAT ids, and EN 16931 names one buyer"
     if OUTSIDE_SCOPE in schemes and len(schemes) > 1:
         yield "EN 16931 cannot mix what is outside the scope of VAT with anything else"
     tax_in = document["tax_in"]
@@ -206,7 +228,8 @@ def _obstacles_of_parties(document: StatementContent, schemes: Collection[str]) 
 def invoice_of(document: StatementContent) -> Invoice:
     """Return a statement as an invoice or a credit note; ``why_no_invoice`` must have said that it can be one."""
     is_credit_note = document["document"] == CREDIT_NOTE
-    rows = tuple(_row(one, is_credit_note=is_credit_note) for one in document["taxes"])
+    words = language_of(document["language"])
+    rows = _by_rate(_row(one, words, is_credit_note=is_credit_note) for one in document["taxes"])
     total = money.total(amount for row in rows for amount in (row.base, row.tax))
     prepaid = _prepaid(document, total, is_credit_note=is_credit_note)
     is_due = not is_credit_note and document["due_on"] is not None and total > prepaid
@@ -219,15 +242,15 @@ def invoice_of(document: StatementContent) -> Invoice:
         document["number"],
         document["issued_on"],
         document["due_on"] if is_due else None,
-        None if is_due else _terms(prepaid, is_credit_note=is_credit_note),
-        tuple(_notes(document)),
+        None if is_due else words[_terms(prepaid, is_credit_note=is_credit_note)],
+        tuple(_notes(document, words)),
         document["currency"],
         period.first_day,
         period.last_day,
         tuple(_preceding(document)),
         # Outside the scope of VAT, no party may be named by its VAT id as such; the seller must have some identifier.
         _party(owner, None if is_taxed else _vat_id_of(owner), is_taxed=is_taxed),
-        _party(customer, document["agency"], is_taxed=is_taxed),
+        _party({**customer, **_taxed_as(document)}, document["agency"], is_taxed=is_taxed),
         _compact(owner.get("iban")) if is_due else None,
         rows,
         (tax_in["currency"], _signed(tax_in["tax"], is_credit_note=is_credit_note)) if tax_in else None,
@@ -235,32 +258,47 @@ def invoice_of(document: StatementContent) -> Invoice:
     )
 
 
+def _taxed_as(document: StatementContent) -> dict[str, str]:
+    """Return the VAT id by which the customer owes the tax itself, which an invoice must name, if there is one.
+
+    Article 226(4) of Directive 2006/112/EC: it is that of the tax points, also after a move.
+    """
+    ids = [row["vat_id"] for row in document["taxes"] if row["scheme"] == REVERSE_CHARGE and row["vat_id"]]
+    return {"vat_id": ids[0]} if ids else {}
+
+
 def _signed(amount: str, *, is_credit_note: bool) -> Decimal:
     return money.negated(Decimal(amount)) if is_credit_note else Decimal(amount)
 
 
-def _row(row: StatementContent, *, is_credit_note: bool) -> InvoiceRow:
+def _by_rate(rows: Iterable[InvoiceRow]) -> tuple[InvoiceRow, ...]:
+    """Return rows with those of one category and percentage as one, as the norm has one breakdown for each."""
+    found: dict[tuple[str, str | None], InvoiceRow] = {}
+    for row in rows:
+        key = row.category, row.percent
+        found[key] = found[key].plus(row) if key in found else row
+    return tuple(found.values())
+
+
+def _row(row: StatementContent, words: Language, *, is_credit_note: bool) -> InvoiceRow:
     scheme, percent = row["scheme"], row["percent"]
     is_standard = scheme == STANDARD
+    code = row["reason_code"] or _EXEMPTION_CODES.get(scheme)
     return InvoiceRow(
         _ZERO_RATE if is_standard and Decimal(percent).is_zero() else _CATEGORIES[scheme],
         None if scheme == OUTSIDE_SCOPE else percent,
-        None if is_standard else (_EXEMPTION_CODES.get(scheme), row["note"]),
-        f"Tax points: {', '.join(_span(one['from'], one['to']) for one in row['tax_points'])}",
+        None if is_standard else (code, row["reason"] or words[f"note_{scheme}"]),
+        f"{words['tax_points']}: {', '.join(words.span(one['from'], one['to']) for one in row['tax_points'])}",
         _signed(row["base"], is_credit_note=is_credit_note),
         _signed(row["tax"], is_credit_note=is_credit_note),
         tuple(
             InvoiceLine(
-                ITEM if one["name"] == COMMISSION else one["name"],
+                words["commission_on_sales"] if one["name"] == COMMISSION else one["name"],
                 _signed(one["amount"], is_credit_note=is_credit_note),
             )
             for one in row["charges"]
         ),
     )
-
-
-def _span(first: str, last: str) -> str:
-    return first if first == last else f"{first} to {last}"
 
 
 def _prepaid(document: StatementContent, total: Decimal, *, is_credit_note: bool) -> Decimal:
@@ -271,27 +309,36 @@ def _prepaid(document: StatementContent, total: Decimal, *, is_credit_note: bool
 
 
 def _terms(prepaid: Decimal, *, is_credit_note: bool) -> str:
+    """Return the key of the terms of payment of a document that nobody pays."""
     if is_credit_note:
-        return "Credited to the balance of the account."
-    if prepaid:
-        return "Settled by deduction from the proceeds of sales."
-    return "Nothing to pay: settled with the balance of the account."
+        return "credited_to_account"
+    return "settled_by_deduction" if prepaid else "settled_with_account"
 
 
-def _notes(document: StatementContent) -> Iterator[str]:
+def _notes(document: StatementContent, words: Language) -> Iterator[str]:
     """Yield what the invoice has no element for: the balance of the account, rates, and the document it refers to."""
     if cancels := document["cancels"]:
-        yield f"Cancels {cancels['number']} of {cancels['issued_on']}."
+        facts = {"date": words.full_date(cancels["issued_on"]), "period": words.month(document["period"])}
+        yield words[f"cancels_{cancels['document']}"].format(number=cancels["number"], **facts)
     if document["replaces"]:
-        yield f"Replaces {document['replaces']}."
-    names = ("opening", "payable", "proceeds", "payments", "closing")
+        yield words["replaces"].format(number=document["replaces"])
     if Decimal(document["closing"]) != Decimal(document["payable"]):
-        balance = ", ".join(f"{name} {document[name]}" for name in names)
-        yield f"Balance of the account in {document['currency']}: {balance}."
+        currency = document["currency"]
+        figures = ", ".join(f"{words[key]} {words.exact(document[name], currency)}" for name, key in _BALANCE.items())
+        yield words["balance_of_account"].format(currency=currency, figures=figures)
     if tax_in := document["tax_in"]:
-        amounts = f"base {tax_in['base']}, tax {tax_in['tax']}"
-        published = f"{tax_in['exchange_rate']} of {tax_in['exchange_rate_source']}, {tax_in['exchange_rate_as_of']}"
-        yield f"In {tax_in['currency']}, at the exchange rate {published}: {amounts}."
+        currency = tax_in["currency"]
+        rate = words["tax_in"].format(
+            currency=currency,
+            rate=words.number(Decimal(tax_in["exchange_rate"])),
+            foreign=document["currency"],
+            source=tax_in["exchange_rate_source"],
+            date=words.full_date(
+                day_in(time_zone(document["time_zone"]), parse_iso(tax_in["exchange_rate_as_of"])).isoformat()
+            ),
+        )
+        amounts = [f"{words[f'tax_{name}']} {words.exact(tax_in[key], currency)}" for name, key in _TAX_IN.items()]
+        yield f"{rate}: {', '.join(amounts)}."
 
 
 def _preceding(document: StatementContent) -> Iterator[Preceding]:

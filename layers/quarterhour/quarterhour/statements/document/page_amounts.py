@@ -27,8 +27,8 @@ class AmountsPart(PagePart):
         document, words = self._of, self._in
         rows = [*self._charged(), *self._balances()]
         closing = Row([escaped(words[self._balance_name])], [self._exact(document["closing"])], strong=True)
-        schemes = dict.fromkeys(row["scheme"] for row in document["taxes"] if self._is_shown(row))
-        notes = [words.html(f"note_{scheme}") for scheme in schemes if scheme in _WITH_A_NOTE]
+        grounds = dict.fromkeys((row["scheme"], row["reason"]) for row in document["taxes"] if self._is_shown(row))
+        notes = [self._ground(scheme, reason) for scheme, reason in grounds if scheme in _WITH_A_NOTE]
         if self._closing < 0:
             notes.append(words.html("in_your_favour"))
         if self._has_charge:
@@ -37,6 +37,11 @@ class AmountsPart(PagePart):
         head = [f"{words['amount']} ({self._currency})"]
         summary = table(title, [words["position"]], head, [*rows, closing])
         return section(title, summary, *(paragraph(one) for one in notes))
+
+    def _ground(self, scheme: str, reason: str | None) -> Html:
+        """Return the legal note of a scheme, and the ground that the tax profile has."""
+        note = self._in.html(f"note_{scheme}")
+        return Html(f"{note} {name(reason)}") if reason else note
 
     def _charged(self) -> Iterator[Row]:
         """Yield the commission, each tax, and their total."""
@@ -78,7 +83,7 @@ class AmountsPart(PagePart):
         document, words = self._of, self._in
         rows = [
             Row(
-                [escaped(self._tax_name(tax)), self._spans(tax["tax_points"])],
+                [self._taxed_as(tax), self._spans(tax["tax_points"])],
                 [self._exact(tax["base"]), self._exact(tax["tax"])],
             )
             for tax in document["taxes"]
@@ -95,6 +100,15 @@ class AmountsPart(PagePart):
         title = words["taxes"]
         texts, figures = [words["tax"], words["tax_points"]], self._heads("tax_base", "tax_amount")
         return section(title, table(title, texts, figures, rows), paragraph(words.html("tax_note")))
+
+    def _taxed_as(self, tax: StatementContent) -> Html:
+        """Return the name of a tax, with country and VAT id of its tax points if they are not the recipient's."""
+        words, customer, text = self._in, self._of["customer"], escaped(self._tax_name(tax))
+        if all(tax[fact] in {None, customer[fact]} for fact in ("country", "vat_id")):
+            return text
+        facts = [words.country(tax["country"])] if tax["country"] else []
+        facts += [f"{words['vat_id']} {tax['vat_id']}"] if tax["vat_id"] else []
+        return Html(f"{text}<br>{escaped(', '.join(facts))}")
 
     def _remainders(self) -> Html:
         """Return what rounding left before the document, and what it leaves to the next one."""

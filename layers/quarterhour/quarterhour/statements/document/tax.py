@@ -85,6 +85,34 @@ class TaxSpan(NamedTuple):
         return shown
 
 
+class TaxKey(NamedTuple):
+    """What a row of tax is of: how it is taxed, and the country, the VAT id and the legal ground of the profile."""
+
+    scheme: str | None = None
+    percent: Decimal = money.ZERO
+    country: str | None = None
+    vat_id: str | None = None
+    reason: str | None = None
+    reason_code: str | None = None
+
+    @classmethod
+    def of(cls, profile: TaxProfile | None, one: Taxable) -> Self:
+        """Return that of a tax point with this profile."""
+        if profile is None:
+            return cls()
+        scheme, percent, reason, code = profile.rate_of(one.kind, one.category, one.charge)
+        return cls(scheme, percent, profile.country, profile.vat_id, reason, code)
+
+    @property
+    def rate(self) -> Rate:
+        """Scheme and percentage, by which remainders are kept."""
+        return self.scheme, self.percent
+
+
+PROFILE_FACTS: Final = ("country", "vat_id", "reason", "reason_code")
+"""What a row of tax has of its profile beside scheme and percentage."""
+
+
 class TaxedBase(NamedTuple):
     """What a statement charges by one name, scheme and percentage: exact, and rounded once."""
 
@@ -94,15 +122,14 @@ class TaxedBase(NamedTuple):
 
 
 class TaxRow(NamedTuple):
-    """The tax of all that has one scheme and percentage. The base of each charge and the tax are rounded once.
+    """The tax of all that has one scheme, percentage, country, VAT id and legal ground.
 
-    ``scheme`` is ``None`` for the tax points without a tax profile. Within a span, no tax point of its kind, category
-    and charge is in another row. ``charges``: the parts of the base, ``commission`` first. ``rest``: what the rounding
-    of the tax leaves.
+    The base of each charge and the tax are rounded once. The scheme is ``None`` without a tax profile. Within a span,
+    no tax point of its kind, category and charge is in another row. ``charges``: the parts of the base, ``commission``
+    first. ``rest``: what the rounding of the tax leaves.
     """
 
-    scheme: str | None
-    percent: Decimal
+    key: TaxKey
     base: Decimal
     tax: Decimal
     tax_points: tuple[TaxSpan, ...]
@@ -110,9 +137,14 @@ class TaxRow(NamedTuple):
     rest: Decimal = money.ZERO
 
     @property
+    def scheme(self) -> str | None:
+        """Its scheme."""
+        return self.key.scheme
+
+    @property
     def rate(self) -> Rate:
         """Its scheme and percentage."""
-        return self.scheme, self.percent
+        return self.key.rate
 
     @property
     def rests(self) -> Iterator[tuple[TaxedCharge, Remainder]]:
@@ -125,8 +157,12 @@ class TaxRow(NamedTuple):
         """Return the row as a statement shows it."""
         return {
             "scheme": self.scheme,
-            "percent": money.plain(self.percent),
-            "note": note_of(self.scheme, self.percent),
+            "percent": money.plain(self.key.percent),
+            "country": self.key.country,
+            "vat_id": self.key.vat_id,
+            "reason": self.key.reason,
+            "reason_code": self.key.reason_code,
+            "note": note_of(*self.rate),
             "base": money.plain(self.base),
             "tax": money.plain(self.tax),
             "tax_points": [span.as_dict() for span in self.tax_points],
@@ -151,49 +187,71 @@ def taxed(
     rounding: money.Rounding = money.Rounding.HALF_EVEN,
     carried: Remainders = NOTHING,
 ) -> list[TaxRow]:
-    """Return the tax on exact commissions: a row for each scheme and percentage, by first tax point.
+    """Return the tax on exact commissions: a row for each ``TaxKey``, by first tax point.
 
     Each charge is rounded once, and their sum is the base; the tax is a percentage of it, rounded the same way.
-    ``carried``: what the documents before have left by rounding, which is added before.
+    ``carried``: what the documents before have left by rounding. The first row of its rate over anything adds it before
+    it rounds.
     """
     profiles = {day: profile_at(day) for day in dict.fromkeys(one.tax_point for one in commissions)}
     named = TaxNames.by(profiles.values()).charges
-    sums: dict[Rate, dict[str, Decimal]] = defaultdict(dict)
-    spans: dict[Rate, list[TaxSpan]] = defaultdict(list)
-    open_spans: dict[tuple[str, str, str], tuple[Rate, int]] = {}  # by what the span is of: where the last one is
+    sums: dict[TaxKey, dict[str, Decimal]] = defaultdict(dict)
+    spans: dict[TaxKey, list[TaxSpan]] = defaultdict(list)
+    open_spans: dict[tuple[str, str, str], tuple[TaxKey, int]] = {}  # by what the span is of: where the last one is
     for one in sorted(commissions):
-        profile = profiles[one.tax_point]
-        rate: Rate = profile.rate_of(one.kind, one.category, one.charge) if profile else _NONE
-        of_rate = sums[rate]
-        of_rate[one.charge] = money.add(of_rate.get(one.charge, money.ZERO), commissions[one])
-        of_row, name = spans[rate], (one.kind, one.category, one.charge if one.charge in named else "")
+        key = TaxKey.of(profiles[one.tax_point], one)
+        of_key = sums[key]
+        of_key[one.charge] = money.add(of_key.get(one.charge, money.ZERO), commissions[one])
+        of_row, name = spans[key], (one.kind, one.category, one.charge if one.charge in named else "")
         before, index = open_spans.get(name, (None, 0))
-        if before == rate:
+        if before == key:
             of_row[index] = of_row[index]._replace(last=one.tax_point)
         else:
-            open_spans[name] = rate, len(of_row)
+            open_spans[name] = key, len(of_row)
             of_row.append(TaxSpan(one.tax_point, one.tax_point, *name))
 
     rows: list[TaxRow] = []
-    for rate, of_rate in sums.items():
-        scheme, percent = rate
+    rounder = _Rounder(currency, rounding, carried)
+    for key, of_key in sums.items():
         charges = tuple(
-            TaxedBase(name, exact, rounded_with(exact, carried.of_rate(rate, name).base, currency, rounding))
-            for name, exact in sorted(without_zeros(of_rate), key=_commission_first)
+            TaxedBase(name, exact, rounder.base(exact, key.rate, name))
+            for name, exact in sorted(without_zeros(of_key), key=_commission_first)
         )
         base = money.total(one.base for one in charges)
-        exact_tax = money.multiply(base, money.multiply(percent, _PERCENT)) if scheme == STANDARD else money.ZERO
-        tax = _near(exact_tax, rounded_with(exact_tax, carried.of_rate(rate).tax, currency, rounding), currency)
-        rest = money.subtract(exact_tax, tax)
-        rows.append(TaxRow(scheme, percent, base, tax, tuple(spans[rate]), charges, rest))
+        share = money.multiply(key.percent, _PERCENT) if key.scheme == STANDARD else money.ZERO
+        exact_tax = money.multiply(base, share)
+        tax = _near(exact_tax, rounder.tax(exact_tax, key.rate), currency)
+        rows.append(TaxRow(key, base, tax, tuple(spans[key]), charges, money.subtract(exact_tax, tax)))
     return rows
+
+
+class _Rounder:
+    """Rounds with the remainders that are carried; each is added once, to the first figure that is not 0."""
+
+    def __init__(self, currency: str, rounding: money.Rounding, carried: Remainders) -> None:
+        self._currency = currency
+        self._rounding = rounding
+        self._carried = carried
+        self._added: set[tuple[Rate, str | None]] = set()
+
+    def base(self, exact: Decimal, rate: Rate, charge: str) -> Decimal:
+        """Return a rounded base."""
+        return self._rounded(exact, self._carried.of_rate(rate, charge).base, (rate, charge))
+
+    def tax(self, exact: Decimal, rate: Rate) -> Decimal:
+        """Return a rounded tax."""
+        return self._rounded(exact, self._carried.of_rate(rate).tax, (rate, None))
+
+    def _rounded(self, exact: Decimal, remainder: Decimal, of: tuple[Rate, str | None]) -> Decimal:
+        if of in self._added:
+            remainder = money.ZERO
+        elif not exact.is_zero():
+            self._added.add(of)
+        return rounded_with(exact, remainder, self._currency, self._rounding)
 
 
 def _commission_first(entry: tuple[str, Decimal]) -> tuple[bool, str]:
     return entry[0] != COMMISSION, entry[0]
-
-
-_NONE: Final[Rate] = (None, money.ZERO)
 
 
 def _near(exact: Decimal, tax: Decimal, currency: str) -> Decimal:
