@@ -57,9 +57,15 @@ def live_through(world: World) -> None:
     live_with_archive(world)
 
 
+MONTHLY = [{"currency": "EUR", "charges": [{"name": "listing fee", "amount": "39.00", "per": "month"}]}]
+"""Rules that charge an agency by the month: statements read them, of whichever agency they are."""
+
+
 def live_with_documents(world: World) -> None:
     """Let finance decide about the base currency, and an agency have a rate card for the events to come."""
     write(world, "write-document", "settings", {"base_currency": "EUR"})
+    for since in ("2026-01-01T00:00:00Z", "2027-06-01T00:00:00Z"):
+        write(world, "write-document", "rate-card:monthly", {"valid_from": since, "rules": MONTHLY})
     of_one = ("document", "document-versions", "document-version", "document-metadata", "document-permissions")
     for name in ("write-document", "write-document", "write-document-permissions", *(f"read-{one}" for one in of_one)):
         assert world.sample(name, document="rate-card:Nord & Süd")["statusCode"] in {200, 201}, name
@@ -487,6 +493,9 @@ def live_with_releases(world: World) -> None:
     assert world.sample("statements-run")["documents"] == 1
     release_again(world)
     assert world.sample("statements-run")["documents"] == 1
+    world.pass_time(hours=1)
+    write(world, "write-document", "rate-card:monthly", {"valid_from": "2027-07-01T00:00:00Z", "rules": MONTHLY})
+    world.lose("work/2026-11/roster.jsonl.gz")
     assert world.sample("statements-reseal")["written"] == []
     lost = ["statements/2026-11/42/GBP/3/statement.json", "statements/releases/000004/statements.csv"]
     world.lose(*lost)
