@@ -2,9 +2,17 @@
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.map import CsvMap, shipped_map, shipped_maps
+
+MAPS_OF_PROVIDERS: Final = {
+    "shopify": "shopify_orders",
+    "stripe": "stripe_payments",
+    "woocommerce": "woocommerce_items",
+}
+"""The map of each provider's export that makes the events of its webhooks; its value ``webhooks`` says if they come."""
 
 
 def read_map(name: str) -> str:

@@ -29,6 +29,7 @@ from quarterhour_tools.loading.ndjson import NOT_JSON, Line, Lines, open_lines
 from quarterhour_tools.loading.receipts import Receipts, ReceiptsError, Tally, open_receipts
 from quarterhour_tools.output import counted
 from quarterhour_tools.target.deployment import api, configure_target
+from quarterhour_tools.target.remote import Remote
 
 NAME: Final = "send"
 DESCRIPTION: Final = (
@@ -113,9 +114,9 @@ def run(args: argparse.Namespace) -> int:
     console = Console(stderr=True, highlight=False)
     path = args.receipts or (Path(f"{args.file}.receipts") if args.file != STDIN else None)
     with ExitStack() as context:
-        name, csv = context.enter_context(_ndjson(args))
-        lines = context.enter_context(open_lines(name))
         remote = api(args, connections=args.at_once)
+        name, csv = context.enter_context(_ndjson(args, remote))
+        lines = context.enter_context(open_lines(name))
         receipts = context.enter_context(open_receipts(path, remote.url)) if path else Receipts()
         bar = context.enter_context(_bar(console))
         delivery = Delivery(remote.events.post_events, args.give_up_after, lambda text: _print(bar.console, text))
@@ -137,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _ndjson(args: argparse.Namespace) -> Iterator[tuple[str, FileSummary | None]]:
+def _ndjson(args: argparse.Namespace, remote: Remote) -> Iterator[tuple[str, FileSummary | None]]:
     """Yield the name of a file of events: the input, or what its map makes of it, and what became of its rows.
 
     What a map makes is in a file that is deleted then.
@@ -149,12 +150,22 @@ def _ndjson(args: argparse.Namespace) -> Iterator[tuple[str, FileSummary | None]
         given = dict(csv_maps.setting(one) for one in args.set)
     except argparse.ArgumentTypeError as error:
         raise ToolError(f"--set: {error}") from error
+    if "webhooks" not in given and _sends_webhooks(remote, args.map):
+        given["webhooks"] = "yes"
     file = FileEvents(args.file, args.map, given)
     with NamedTemporaryFile(suffix=".ndjson") as made:
         for one in file.events():
             made.write(json.dumps(one.body, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
         made.flush()
         yield made.name, file.summary
+
+
+def _sends_webhooks(remote: Remote, map_: str) -> bool:
+    """Return whether a connection takes the webhooks of the provider whose export a map reads, as the same source."""
+    if map_ not in csv_maps.MAPS_OF_PROVIDERS.values():
+        return False
+    connections = remote.pages("/connections", {})
+    return any(csv_maps.MAPS_OF_PROVIDERS.get(one["provider"]) == map_ and one["source"] is None for one in connections)
 
 
 def send(

@@ -12,13 +12,12 @@ from quarterhour.ledger.events.event import SALE, VOID
 from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour_tools.csv.file_events import FileEvents
+from quarterhour_tools.csv.maps import MAPS_OF_PROVIDERS
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import as_json, counted
 from quarterhour_tools.target.deployment import api
 from quarterhour_tools.target.remote import Remote, failure, segment
 
-_MAPS: Final = {"shopify": "shopify_orders", "stripe": "stripe_payments", "woocommerce": "woocommerce_items"}
-"""The map of each provider's export whose events are those of its webhooks."""
 _VENDOR: Final = ("shopify", "vendor")
 """The provider and the field whose texts are the agencies of its map."""
 _AT_ONCE: Final = 8
@@ -63,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     remote = api(args, connections=_AT_ONCE)
     connection = remote.get(f"/connections/{segment(args.connection)}", {})
     provider = connection["provider"]
-    map_ = args.map or _MAPS.get(provider)
+    map_ = args.map or MAPS_OF_PROVIDERS.get(provider)
     if map_ is None:
         raise ToolError(f"--map is missing: {provider} has no export file of its own")
     file = FileEvents(args.file, map_, _given(args, connection))
@@ -78,13 +77,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _given(args: argparse.Namespace, connection: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values for the map: the connection's agency, and each item's share of what the file has by order."""
+    """Return the values for the map: the connection's agency."""
     given = dict(args.set)
     agency = connection["agency"]
-    if not args.map:
-        given.setdefault("webhooks", "no")
-        if connection["provider"] != _VENDOR[0] and isinstance(agency, str):
-            given.setdefault("agency", agency)
+    if not args.map and connection["provider"] != _VENDOR[0] and isinstance(agency, str):
+        given.setdefault("agency", agency)
     return given
 
 

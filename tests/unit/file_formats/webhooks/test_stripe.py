@@ -85,7 +85,7 @@ def converted_file(rows: str) -> list[ConvertedRow]:
     csv_map = load_map(read_map("stripe_payments"))
     text = io.StringIO(f"{COLUMNS}\n{rows}\n", newline="")
     table = read_table(numbered(text), csv_map.file, csv_map.used_by)
-    return list(converted(table, csv_map, {"agency": "42"}))
+    return list(converted(table, csv_map, {"agency": "42", "webhooks": "yes"}))
 
 
 def test_a_charge_is_the_sale_of_the_export_file() -> None:

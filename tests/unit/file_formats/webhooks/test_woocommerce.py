@@ -62,7 +62,7 @@ def of_file(rows: str) -> list[dict[str, Any]]:
     csv_map = load_map(read_map("woocommerce_items"))
     text = io.StringIO(f"{COLUMNS}\n{rows}\n", newline="")
     table = read_table(numbered(text), csv_map.file, csv_map.used_by)
-    found = list(converted(table, csv_map, {"agency": "42", "zone": "Europe/Berlin"}))
+    found = list(converted(table, csv_map, {"agency": "42", "webhooks": "yes", "zone": "Europe/Berlin"}))
     assert not [one.bad for one in found if one.bad]
     return [event.body for row in found for event in row.events]
 
