@@ -65,7 +65,6 @@ DESCRIPTION: Final = (
     "Run a generated day of a marketplace through the emulator, with retries, duplicates, conflicts, refunds and "
     "bad items, and then a year of forty agencies. Compare the results with the expected ones."
 )
-
 NOON: Final = MIDNIGHT + timedelta(hours=12)
 COLUMNS: Final = ("recorded_at", "id", "agency", "currency", "amount", "commission_rate", "commission")
 """The columns of a sealed line that are shown."""

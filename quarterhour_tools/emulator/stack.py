@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TextIO
@@ -43,6 +42,7 @@ from quarterhour_tools.emulator.http_api import (
     response,
     template_path,
 )
+from quarterhour_tools.emulator.loading import load
 from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.queue_pump import QueuePump
 from quarterhour_tools.emulator.schedules import Schedule, actual_schedule, create_request
@@ -487,28 +487,6 @@ def open_stack(  # noqa: PLR0913 - all but two are options
                 stack.drop()
             else:
                 stack.close()
-
-
-def load(function: Function, name: str, *, kept: bool = False) -> ModuleType:
-    """Load a new copy of a function's module under ``name``, in the function's environment.
-
-    ``kept``: with all of its rooms, as Lambda loads a function for SnapStart.
-    """
-    path = function.code / f"{function.handler.rpartition('.')[0]}.py"
-    spec = spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise ToolError(f"the function {function.name} has no {path}")
-    module = module_from_spec(spec)
-    with environment({**function.environment, **(_KEPT if kept else {})}, shared=True):
-        # The functions of a process share the metrics, which may have been imported before there was an environment.
-        from quarterhour.aws.telemetry import metrics  # noqa: PLC0415 - what it logs to is that of this environment
-
-        metrics.namespace = function.environment.get("POWERTOOLS_METRICS_NAMESPACE", metrics.namespace)
-        spec.loader.exec_module(module)
-    return module
-
-
-_KEPT: Final = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
 
 
 def _function_arn(name: str) -> str:

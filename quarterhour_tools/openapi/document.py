@@ -12,7 +12,7 @@ from quarterhour import __version__
 from quarterhour.web.api import GatewayMessage, Problem
 from quarterhour.web.http import REQUEST_ID
 from quarterhour.web.routing import JSON, Operation
-from quarterhour_tools.emulator.stack import load
+from quarterhour_tools.emulator.loading import load
 from quarterhour_tools.emulator.template import TEMPLATE, Function, Template
 from quarterhour_tools.openapi.description import Link, RouteDescription, Shape
 from quarterhour_tools.openapi.layout import laid_out

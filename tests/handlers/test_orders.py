@@ -10,7 +10,7 @@ from benchmarks.orders import rush
 from quarterhour.orders.plan import INDEX_LAG
 from quarterhour.orders.service import OrderService
 from quarterhour_tools.emulator.faults import FaultKind
-from quarterhour_tools.emulator.stack import load
+from quarterhour_tools.emulator.loading import load
 from tests.handlers.desk import change, place, send
 from tests.support.events import ABSENT
 from tests.support.orders import body, item

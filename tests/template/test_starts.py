@@ -10,7 +10,7 @@ from itertools import combinations
 import pytest
 
 from quarterhour.model.errors import SettingsError
-from quarterhour_tools.emulator.stack import load
+from quarterhour_tools.emulator.loading import load
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
 from tests.template.stack import attribute

@@ -9,7 +9,7 @@ import { NewVersion } from "./new-version.js";
 import { contentOf } from "./rate-card-content.js";
 import { Effect, effectOf } from "./rate-card-effect.js";
 import { Fields } from "./rate-card-fields.js";
-import { conditionsOf, wordsOf } from "./rate-words.js";
+import { conditionsIn, wordsOf } from "./rate-words.js";
 
 const DEFAULT = "rate-card:default";
 const NEW = { version: 0, content: { rules: [{}] } };
@@ -62,5 +62,5 @@ function scopeOf(document) {
 const factsOf = ({ valid_from: validFrom, valid_to: validTo, rules }) => [
   ["In force from", validFrom ? format.time(validFrom) : ""],
   ...(validTo ? [["Until", format.time(validTo)]] : []),
-  ...rules.filter((rule) => rule.percent || rule.charges).map((rule) => [conditionsOf(rule), wordsOf(rule)]),
+  ...rules.filter((rule) => rule.percent || rule.charges).map((rule) => [conditionsIn(rule), wordsOf(rule)]),
 ];

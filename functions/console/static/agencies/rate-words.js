@@ -28,7 +28,7 @@ export const listOf = (value) => [value ?? []].flat();
 export const chargesOf = ({ percent, charges }) => charges ?? [{ name: COMMISSION, percent }];
 
 /** Returns the events that a rule is for, in words. */
-export const conditionsOf = (rule) =>
+export const conditionsIn = (rule) =>
   Object.entries(CONDITIONS).filter(([name]) => listOf(rule[name]).length)
     .map(([name, [label, words]]) => `${label} ${listOf(rule[name]).map(words).join(" or ")}`).join(", ") ||
   "All events";

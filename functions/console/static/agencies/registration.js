@@ -115,14 +115,14 @@ function contentOf(form, before) {
   return only({
     ...Object.fromEntries(names.map((name) => [name, value(name)])),
     tax: tax.scheme && tax,
-    payer_names: listIn(value("payer_names")),
-    payer_ibans: listIn(value("payer_ibans")),
+    payer_names: itemsIn(value("payer_names")),
+    payer_ibans: itemsIn(value("payer_ibans")),
     valid_from: validFrom(form, before),
   });
 }
 
 /** Returns the texts of a field between semicolons; nothing if there are none. */
-function listIn(text = "") {
+function itemsIn(text = "") {
   const found = text.split(";").map((one) => one.trim()).filter(Boolean);
   return found.length ? found : undefined;
 }

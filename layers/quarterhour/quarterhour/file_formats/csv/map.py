@@ -224,7 +224,6 @@ def _csv_map(
         top.section("settings") as settings,
         top.section("text") as texts,
         top.section("columns") as columns,
-        top.section("payload") as payload,
     ):
         lookups = read_lookups(top.section("lookups"))
         compiler = _compiler(top, lookups)
@@ -233,8 +232,7 @@ def _csv_map(
         tested = list(compiler.tested)
         total = total_map(top.section("total"), compiler) if "total" in top else None
         row = row_map(top.section("row"), compiler) if "row" in top else None
-        counted = counters(top.section("counters"), compiler)
-        keys = counters(top.section("keys"), compiler)
+        counted, keys = (counters(top.section(name), compiler) for name in ("counters", "keys"))
         shares = shares_map(top.section("shares"), compiler)
         given = {name: settings.text(name) for name in settings.names()}
         known = _names_of(settings=given, counters=counted, keys=keys, shares=shares.columns if shares else ())
@@ -245,10 +243,7 @@ def _csv_map(
             file=_file_form(file),
             numbers=compiler.numbers,
             zone=compiler.times.zone,
-            # The lines of a provider need not name the agency for which the map of events asks.
-            settings={
-                one: given[one] for one in given if one not in values and (one in compiler.used_by or not provider)
-            },
+            settings=_asked_for(given, values, compiler, provider),
             values=values,
             clean=clean,
             used_by={column: field for column, field in used_by.items() if column not in optional},
@@ -264,8 +259,24 @@ def _csv_map(
             shares=shares,
             row=row,
             figures=_figures(events, provider),
-            items=payload.text("items", ""),
+            items=_items(top.section("payload")),
         )
+
+
+def _items(payload: Section) -> str:
+    with payload:
+        return payload.text("items", "")
+
+
+def _asked_for(
+    given: Mapping[str, str], values: Mapping[str, str], compiler: Compiler, provider: ProviderMap | None
+) -> dict[str, str]:
+    """Return the values for which a map asks, each with its meaning.
+
+    The lines of a provider need not name the agency for which the map of events asks.
+    """
+    asked = (one for one in given if one not in values)
+    return {one: given[one] for one in asked if one in compiler.used_by or not provider}
 
 
 def _compiler(top: Section, lookups: Mapping[str, Lookup]) -> Compiler:
