@@ -243,7 +243,7 @@ def _csv_map(
             file=_file_form(file),
             numbers=compiler.numbers,
             zone=compiler.times.zone,
-            settings=_asked_for(given, values, compiler, provider),
+            settings=_missing_values(given, values, compiler, provider),
             values=values,
             clean=clean,
             used_by={column: field for column, field in used_by.items() if column not in optional},
@@ -268,15 +268,15 @@ def _items(payload: Section) -> str:
         return payload.text("items", "")
 
 
-def _asked_for(
+def _missing_values(
     given: Mapping[str, str], values: Mapping[str, str], compiler: Compiler, provider: ProviderMap | None
 ) -> dict[str, str]:
     """Return the values for which a map asks, each with its meaning.
 
     The lines of a provider need not name the agency for which the map of events asks.
     """
-    asked = (one for one in given if one not in values)
-    return {one: given[one] for one in asked if one in compiler.used_by or not provider}
+    missing = (one for one in given if one not in values)
+    return {one: given[one] for one in missing if one in compiler.used_by or not provider}
 
 
 def _compiler(top: Section, lookups: Mapping[str, Lookup]) -> Compiler:
