@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,7 @@ from quarterhour.file_formats.webhooks.delivery import Provider
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.loading import webhook
 from quarterhour_tools.loading.webhook import SECRET
 from tests.support.connections import SECRETS, connect, sale, state
 from tests.support.served import served
@@ -38,9 +40,12 @@ def test_a_payload_is_delivered_as_its_provider_would(
     server, world = place
     (tmp_path / "payload.json").write_text(json.dumps(sale("a-1")))
     deliver = ["deliver", str(tmp_path / "payload.json"), "--connection", provider.value, "--url", server.url]
+    # The functions, which run in threads of this process, replace its environment; the command has one of its own.
+    own: dict[str, str] = {}
+    monkeypatch.setattr(webhook, "os", SimpleNamespace(environ=own))
     assert main(deliver) == 2
     assert SECRET in capsys.readouterr().err
-    monkeypatch.setenv(SECRET, SECRETS[provider])
+    own[SECRET] = SECRETS[provider]
     assert main([*deliver, "--topic", "orders/paid"]) == 0
     assert "200" in capsys.readouterr().out
     (tmp_path / "other").write_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
