@@ -283,13 +283,14 @@ def _looked_at(alarm: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def own_metrics(template: Template) -> set[str]:
     """Return the metrics that the functions write: those of alarms and, for each way in, the events recorded.
 
-    The intake writes its unavailable events too, which the dashboard shows.
+    The intake brings connections, and writes its unavailable events too, which the dashboard shows.
     """
     of_alarms = [one for alarm in template.deployed(ALARM).values() for one in _looked_at(alarm)]
     own = {f"{one['MetricName']} of {one['Dimensions'][0]['Value']}" for one in of_alarms if _is_own(one)}
     takes_in = any(one.endswith(" of intake") for one in own)
-    of_intake = {f"{Metric.EVENTS_RECORDED} of intake", f"{Metric.EVENTS_UNAVAILABLE} of intake"}
-    return own | {f"{Metric.EVENTS_RECORDED} of ingest"} | (of_intake if takes_in else set())
+    ways = {"ingest", "intake", "connections"} if takes_in else {"ingest"}
+    of_dashboard = {f"{Metric.EVENTS_UNAVAILABLE} of intake"} if takes_in else set()
+    return own | {f"{Metric.EVENTS_RECORDED} of {one}" for one in ways} | of_dashboard
 
 
 def _is_own(metric: Mapping[str, Any]) -> bool:
@@ -413,7 +414,7 @@ def _sum(lines: Iterable[CostLine]) -> Decimal:
 
 def snap_start(template: Template) -> tuple[int, Decimal, Decimal]:
     """Return the functions that can start from snapshots, their gigabytes, and the dollars that this costs a month."""
-    functions = [one for one in template.resources(FUNCTION).values() if "SnapStart" in one]
+    functions = [one for one in template.deployed(FUNCTION).values() if "SnapStart" in one]
     gigabytes = Decimal(sum(one["MemorySize"] for one in functions)) / 1024
     return len(functions), gigabytes, gigabytes * SNAPSHOT_GB_SECOND * SECONDS_A_MONTH
 
@@ -429,7 +430,7 @@ def snap_start_table(template: Template) -> str:
 
 
 def unauthenticated_cost(template: Template) -> Decimal:
-    """Return the dollars that calls without a token cost a month at most, if they are answered, by the template's rate.
+    """Return the dollars that the console's files cost a month at most, if calls are answered, by the template's rate.
 
     Rounded up to a full 50, because they change a little with the size of the console's files. Refused calls also cost
     a line each in the access log, which the template does not limit.
@@ -437,11 +438,11 @@ def unauthenticated_cost(template: Template) -> Decimal:
     rates = template.resources("AWS::ApiGatewayV2::Stage")["PeopleStage"]["RouteSettings"]
     (rate,) = {one["ThrottlingRateLimit"] for one in rates.values()}
     memory = {Path(one["CodeUri"]).name: one["MemorySize"] for one in template.resources(FUNCTION).values()}
+    sizes = {path.name: path.stat().st_size for path in (ROOT / "functions" / "console" / "static").rglob("*.*")}
     a_second = Decimal(0)
-    for route, function in template.open_routes().items():
-        sizes = {path.name: path.stat().st_size for path in (ROOT / "functions" / function / "static").rglob("*.*")}
+    for route in (one for one in template.open_routes() if f"{one.method} {one.path}" in rates):
         sent = max(sizes.values()) if route.path.startswith(ASSETS) else sizes[INDEX]
-        compute = PAGE_SECONDS * memory[function] / 1024 * GB_SECOND
+        compute = PAGE_SECONDS * memory["console"] / 1024 * GB_SECOND
         logged = access_bytes(template) * LOG_BYTE
         a_second += rate * (REQUEST + INVOCATION + compute + logged + sent * SENT_BYTE)
     return Decimal(50 * ceil(a_second * SECONDS_A_MONTH / 50))

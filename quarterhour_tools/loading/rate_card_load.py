@@ -31,7 +31,7 @@ _CONDITIONS: Final = ("product", "category", "location", "currency")
 _YES: Final = frozenset({"y", "yes"})
 
 
-class Change(NamedTuple):
+class RateCardChange(NamedTuple):
     """A rate card of the table, the number of the version that is the latest, and the lines that say what changes."""
 
     rate_card: TableRateCard
@@ -81,7 +81,7 @@ def _confirmed() -> bool:
     return input("Write them? [y/N] ").strip().lower() in _YES
 
 
-def _change(one: TableRateCard, remote: Remote) -> Change | None:
+def _change(one: TableRateCard, remote: Remote) -> RateCardChange | None:
     """Return what a rate card of the table changes; ``None`` if its latest version says the same."""
     path = f"/documents/{segment(one.document)}"
     status, latest = remote.send("GET", path)
@@ -93,7 +93,7 @@ def _change(one: TableRateCard, remote: Remote) -> Change | None:
         return None
     version = "new" if before is None else f"version {seen + 1}"
     title = f"{one.document}: {version}, in force from {iso_exact(after.valid_from)}"
-    return Change(one, seen, (title, *_differences(before.rules if before else (), after.rules)))
+    return RateCardChange(one, seen, (title, *_differences(before.rules if before else (), after.rules)))
 
 
 def _rate_card(content: Mapping[str, Any]) -> RateCard:
@@ -153,7 +153,7 @@ def _charge(charge: Mapping[str, Any]) -> str:
     return ", ".join([" ".join(words), *more])
 
 
-def _write(change: Change, remote: Remote) -> bool:
+def _write(change: RateCardChange, remote: Remote) -> bool:
     """Write a rate card; return whether it is written, and print it."""
     document = change.rate_card.document
     body = {"seen": change.seen, "content": change.rate_card.content}

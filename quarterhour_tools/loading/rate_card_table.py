@@ -50,7 +50,7 @@ _PLACE: Final = re.compile(r"content\.(?:rules\[(\d+)\](?:\.charges\[(\d+)\])?)?
 _LONGEST_SHOWN: Final = 200
 
 
-class BadLine(NamedTuple):
+class BadRateLine(NamedTuple):
     """A line that is no part of a rate card, and why."""
 
     number: int
@@ -65,24 +65,24 @@ class TableRateCard:
     content: dict[str, Any]
     lines: list[list[int]] = field(default_factory=list)
 
-    def line_of(self, problem: FieldProblem) -> BadLine:
+    def line_of(self, problem: FieldProblem) -> BadRateLine:
         """Return the line that a problem of the content is about, the first one if it is about all of them."""
         found = _PLACE.fullmatch(problem.field)
         rule, charge, name = found.groups() if found else (None, None, problem.field)
         of_rule = self.lines[int(rule or 0)]
         words = f"{name} {problem.problem}".strip()
-        return BadLine(of_rule[int(charge or 0)], f"{words}: expected {problem.expected}")
+        return BadRateLine(of_rule[int(charge or 0)], f"{words}: expected {problem.expected}")
 
 
 @dataclass(slots=True)
-class Table:
+class RateCardTable:
     """The rate cards of a table, and its bad lines."""
 
     rate_cards: list[TableRateCard] = field(default_factory=list)
-    bad: list[BadLine] = field(default_factory=list)
+    bad: list[BadRateLine] = field(default_factory=list)
 
 
-def read(name: str, start: str | None = None) -> Table:
+def read(name: str, start: str | None = None) -> RateCardTable:
     """Return the rate cards of a table; ``start`` is the instant from which those without ``valid_from`` are in force.
 
     Raises ``ToolError`` if the file cannot be read to its end, or has other columns.
@@ -96,7 +96,7 @@ def read(name: str, start: str | None = None) -> Table:
         raise ToolError(f"{name}: {error}") from error
 
 
-def _rows(file: TextFile) -> Iterator[tuple[int, Mapping[str, str] | BadLine]]:
+def _rows(file: TextFile) -> Iterator[tuple[int, Mapping[str, str] | BadRateLine]]:
     """Yield the cells of each line that are not empty, by column, with the line's number."""
     lines = map(_text, file.lines())
     first = next(lines, "")
@@ -110,7 +110,7 @@ def _rows(file: TextFile) -> Iterator[tuple[int, Mapping[str, str] | BadLine]]:
             raise FileError(f"has more than {MOST:,} lines: split the file")
         if len(cells) != len(columns):
             if cells:
-                yield number, BadLine(number, f"has {counted(len(cells), 'cell')}: expected {len(columns)}")
+                yield number, BadRateLine(number, f"has {counted(len(cells), 'cell')}: expected {len(columns)}")
             continue
         given = {name: texts.one_form(cell.strip()) for name, cell in zip(columns, cells, strict=True)}
         if any(given.values()):
@@ -135,17 +135,17 @@ def _check(columns: Sequence[str]) -> None:
         raise FileError(f"the columns are {shown}: expected percent, tiers or amount, and any of {', '.join(COLUMNS)}")
 
 
-def _table(rows: Iterable[tuple[int, Mapping[str, str] | BadLine]], start: str | None) -> Table:
-    table = Table()
+def _table(rows: Iterable[tuple[int, Mapping[str, str] | BadRateLine]], start: str | None) -> RateCardTable:
+    table = RateCardTable()
     rate_cards: dict[str, TableRateCard] = {}
     for number, cells in rows:
-        if isinstance(cells, BadLine):
+        if isinstance(cells, BadRateLine):
             table.bad.append(cells)
             continue
         try:
             _add(rate_cards, number, cells, start)
         except ValueError as error:
-            table.bad.append(BadLine(number, str(error)))
+            table.bad.append(BadRateLine(number, str(error)))
     for one in rate_cards.values():
         one.content["rules"] = [_shortened(rule) for rule in one.content["rules"]]
         read_ = read_rate_card(exact_json.parse(exact_json.canonical(one.content)))

@@ -140,3 +140,5 @@ def test_snapshots_are_paid_for_each_function_behind_an_alias_by_its_memory() ->
     functions, gigabytes, dollars = snap_start(PLAIN)
     assert [functions, int(gigabytes)] == [3, 3]
     assert dollars == 3 * SNAPSHOT_GB_SECOND * SECONDS_A_MONTH
+    functions, gigabytes, _ = snap_start(Template.load(TEMPLATE, {"Intake": "queue"}))
+    assert [functions, int(gigabytes)] == [4, 4]

@@ -19,7 +19,7 @@ _SHARES: Final = Context(prec=200, rounding=ROUND_DOWN)
 _PLACES: Final = Decimal(1).scaleb(-20)
 _TIERS: Final = ("account", "group=")
 _ZERO: Final = Decimal(0)
-Definition = tuple[str, str]
+TierDefinition = tuple[str, str]
 """The name of a charge, and the text of its tiers."""
 StackKey = tuple[str, str, str, str]
 """Currency, name, span, and the group or ``account`` with its agency: what lies on each other."""
@@ -88,7 +88,7 @@ class _Draft:
 class TurnoverProof:
     """Follows the turnover of all accounts; a period's drafts are added, and then checked together."""
 
-    _kept: dict[Account, dict[Definition, Kept]] = field(default_factory=dict)
+    _kept: dict[Account, dict[TierDefinition, Kept]] = field(default_factory=dict)
     _drafts: dict[Account, _Draft] = field(default_factory=dict)
 
     def add(self, account: Account, key: str, turnover: TurnoverOf, shown: Sequence[Json]) -> None:
@@ -101,7 +101,7 @@ class TurnoverProof:
         drafts = {account: self._drafts.pop(account, _Draft({})) for account in sorted({*self._drafts, *self._kept})}
         own = {account: self._so_far(account, draft.turnover) for account, draft in drafts.items()}
         whole = _stacks(own)
-        kept: dict[Account, dict[Definition, Kept]] = {}
+        kept: dict[Account, dict[TierDefinition, Kept]] = {}
         for account, draft in drafts.items():
             expected = []
             for definition, charge, after in self._charges(account, own[account], whole):
@@ -126,7 +126,7 @@ class TurnoverProof:
             for definition, (first, turnover, charged) in found.items()
         ]
 
-    def _so_far(self, account: Account, turnover: TurnoverOf) -> dict[Definition, Kept]:
+    def _so_far(self, account: Account, turnover: TurnoverOf) -> dict[TierDefinition, Kept]:
         found = dict(self._kept.get(account, {}))
         for definition, (first, amount) in turnover.items():
             before = found.get(definition, Kept(first, _ZERO))
@@ -134,8 +134,8 @@ class TurnoverProof:
         return found
 
     def _charges(
-        self, account: Account, own: Mapping[Definition, Kept], whole: Mapping[StackKey, Mapping[str, Kept]]
-    ) -> Iterator[tuple[Definition, dict[str, Any], Kept]]:
+        self, account: Account, own: Mapping[TierDefinition, Kept], whole: Mapping[StackKey, Mapping[str, Kept]]
+    ) -> Iterator[tuple[TierDefinition, dict[str, Any], Kept]]:
         """Yield each charge by tiers of an account, and what is kept of it."""
         for key in sorted({_key(account, *definition) for definition in own}):
             ordered = sorted(whole[key].items(), key=lambda entry: (entry[1].first, entry[0]))
@@ -166,7 +166,7 @@ def _key(account: Account, name: str, text: str) -> StackKey:
     return account.currency, name, scheme.per, of
 
 
-def _stacks(own: Mapping[Account, Mapping[Definition, Kept]]) -> dict[StackKey, dict[str, Kept]]:
+def _stacks(own: Mapping[Account, Mapping[TierDefinition, Kept]]) -> dict[StackKey, dict[str, Kept]]:
     """Return the turnover of each stack by scheme: of an account, or of all accounts of a group."""
     found: dict[StackKey, dict[str, Kept]] = {}
     for account, of_account in own.items():

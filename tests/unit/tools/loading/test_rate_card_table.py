@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.rate_card_table import BadLine, Table, read
+from quarterhour_tools.loading.rate_card_table import BadRateLine, RateCardTable, read
 
 SINCE = "2026-10-01T00:00:00Z"
 HEADER = (
@@ -20,14 +20,14 @@ def line(**cells: str) -> str:
     return ",".join(cells.get(name, "") for name in HEADER.split(","))
 
 
-def table(folder: Path, *lines: str, header: str = HEADER, start: str | None = SINCE) -> Table:
+def table(folder: Path, *lines: str, header: str = HEADER, start: str | None = SINCE) -> RateCardTable:
     """Return what is read of a file."""
     file = folder / "rates.csv"
     file.write_text("\n".join([header, *lines, ""]), "utf-8")
     return read(str(file), start)
 
 
-def contents(read_: Table) -> dict[str, Any]:
+def contents(read_: RateCardTable) -> dict[str, Any]:
     assert read_.bad == []
     return {one.document: one.content for one in read_.rate_cards}
 
@@ -115,7 +115,7 @@ def test_a_rate_card_begins_once_and_says_when(tmp_path: Path) -> None:
     assert "valid_from is missing" in table(tmp_path, line(percent="5"), start=None).bad[0].problem
     header = "percent,category,valid_from"
     two = table(tmp_path, "5,a,2026-10-01", "6,b,2026-11-01", header=header).bad
-    assert two == [BadLine(3, "valid_from and valid_to are others than in line 2, of the same rate card")]
+    assert two == [BadRateLine(3, "valid_from and valid_to are others than in line 2, of the same rate card")]
     assert "valid_from is soon" in table(tmp_path, "5,a,soon", header=header).bad[0].problem
 
 
@@ -133,6 +133,6 @@ def test_other_columns_are_refused(tmp_path: Path, header: str, problem: str) ->
 
 
 def test_a_line_with_other_cells_is_named_and_a_missing_file_is_said(tmp_path: Path) -> None:
-    assert table(tmp_path, "1,2,3", header="agency,percent").bad == [BadLine(2, "has 3 cells: expected 2")]
+    assert table(tmp_path, "1,2,3", header="agency,percent").bad == [BadRateLine(2, "has 3 cells: expected 2")]
     with pytest.raises(ToolError, match="No such file"):
         read(str(tmp_path / "none.csv"))

@@ -16,15 +16,15 @@ Definition = tuple[str, str]
 """The name of a charge, and how it is computed: the text of its tiers, or of a charge of the period."""
 
 
-class Counted(NamedTuple):
+class CountedTurnover(NamedTuple):
     """A turnover that counts for tiers, and the position of its first line."""
 
     first: str
     turnover: Decimal
 
-    def plus(self, other: "Counted") -> "Counted":
+    def plus(self, other: "CountedTurnover") -> "CountedTurnover":
         """Return both together."""
-        return Counted(min(self.first, other.first), money.add(self.turnover, other.turnover))
+        return CountedTurnover(min(self.first, other.first), money.add(self.turnover, other.turnover))
 
 
 class PeriodCharge(NamedTuple):
@@ -94,7 +94,7 @@ class ChargeSums:
     """
 
     fixed: dict[tuple[str, str], Decimal] = field(default_factory=dict)
-    turnover: dict[Definition, Counted] = field(default_factory=dict)
+    turnover: dict[Definition, CountedTurnover] = field(default_factory=dict)
     of_period: tuple[PeriodCharge, ...] = ()
 
     def __bool__(self) -> bool:
@@ -108,7 +108,7 @@ class ChargeSums:
                 key = tax_point, name
                 self.fixed[key] = money.add(self.fixed.get(key, money.ZERO), amount)
         for definition, turnover in charges.turnover.items():
-            self._count(definition, Counted(position, turnover))
+            self._count(definition, CountedTurnover(position, turnover))
 
     def join(self, other: "ChargeSums") -> None:
         """Add the charges of later lines."""
@@ -117,7 +117,7 @@ class ChargeSums:
         for definition, counted in other.turnover.items():
             self._count(definition, counted)
 
-    def _count(self, definition: Definition, counted: Counted) -> None:
+    def _count(self, definition: Definition, counted: CountedTurnover) -> None:
         before = self.turnover.get(definition)
         self.turnover[definition] = before.plus(counted) if before else counted
 
@@ -153,7 +153,7 @@ class ChargeSums:
         """Parse what ``as_dict`` returned."""
         return cls(
             {(tax_point, name): Decimal(amount) for tax_point, name, amount in values["fixed"]},
-            {(name, text): Counted(first, Decimal(of)) for name, text, first, of in values["turnover"]},
+            {(name, text): CountedTurnover(first, Decimal(of)) for name, text, first, of in values["turnover"]},
             tuple(map(PeriodCharge.of, values["of_period"])),
         )
 

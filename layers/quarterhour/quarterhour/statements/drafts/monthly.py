@@ -43,7 +43,7 @@ class MonthlyTerm(NamedTuple):
     of: int
 
 
-Terms = Mapping[Account, Sequence[MonthlyTerm]]
+MonthlyTerms = Mapping[Account, Sequence[MonthlyTerm]]
 
 
 def terms_of(days: Sequence[Iterable[MonthlyCharge]]) -> list[MonthlyTerm]:
@@ -77,7 +77,7 @@ def monthly_charges(terms: Iterable[MonthlyTerm], commission: Decimal) -> Iterat
             yield PeriodCharge(charge.name, definition, amount, {"days": days, "of_days": of})
 
 
-def read_terms(stores: StatementStores, plan: StatementPlan) -> Terms:
+def read_terms(stores: StatementStores, plan: StatementPlan) -> MonthlyTerms:
     """Return the monthly charges of a period by account, of all agencies that have some."""
     rate_cards = _RateCards.read(stores, plan)
     terms: dict[Account, list[MonthlyTerm]] = {}

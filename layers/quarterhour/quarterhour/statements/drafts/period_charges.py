@@ -13,7 +13,7 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.tiers import Per, Scheme, scheme_of, shares
-from quarterhour.statements.drafts.charge_sums import Counted, Definition, PeriodCharge, written
+from quarterhour.statements.drafts.charge_sums import CountedTurnover, Definition, PeriodCharge, written
 
 Stack = tuple[str, Per, str | None]
 """What lies on each other: the schemes of a charge, a span and a group, or (``None``) the account itself."""
@@ -22,7 +22,7 @@ Stack = tuple[str, Per, str | None]
 class Passed(NamedTuple):
     """What an account's turnover of a definition has come to in a span, and what was charged of it."""
 
-    counted: Counted
+    counted: CountedTurnover
     charged: Decimal
 
 
@@ -34,9 +34,9 @@ NOTHING_PASSED: Final[PassedOn] = {}
 class GroupTurnovers:
     """The turnover of groups so far, by currency and stack, then by scheme."""
 
-    _found: dict[tuple[str, Stack], dict[str, Counted]] = field(default_factory=dict)
+    _found: dict[tuple[str, Stack], dict[str, CountedTurnover]] = field(default_factory=dict)
 
-    def add(self, account: Account, so_far: Mapping[Definition, Counted]) -> None:
+    def add(self, account: Account, so_far: Mapping[Definition, CountedTurnover]) -> None:
         """Add what counts for an account's groups."""
         for (name, text), counted in so_far.items():
             scheme = scheme_of(text)
@@ -45,7 +45,7 @@ class GroupTurnovers:
                 before = of_stack.get(text)
                 of_stack[text] = before.plus(counted) if before else counted
 
-    def of(self, currency: str, stack: Stack) -> Mapping[str, Counted]:
+    def of(self, currency: str, stack: Stack) -> Mapping[str, CountedTurnover]:
         """Return the turnover of a group by scheme."""
         return self._found[currency, stack]
 
@@ -55,7 +55,7 @@ def stack_of(name: str, scheme: Scheme) -> Stack:
     return name, scheme.per, scheme.group
 
 
-def so_far(turnover: Mapping[Definition, Counted], passed: PassedOn) -> dict[Definition, Counted]:
+def so_far(turnover: Mapping[Definition, CountedTurnover], passed: PassedOn) -> dict[Definition, CountedTurnover]:
     """Return what counts in the spans up to now: what was passed on, and the turnover of this month."""
     found = {definition: one.counted for definition, one in passed.items()}
     for definition, counted in turnover.items():
@@ -65,11 +65,11 @@ def so_far(turnover: Mapping[Definition, Counted], passed: PassedOn) -> dict[Def
 
 
 def tier_charges(
-    account: Account, turnover: Mapping[Definition, Counted], passed: PassedOn, groups: GroupTurnovers
+    account: Account, turnover: Mapping[Definition, CountedTurnover], passed: PassedOn, groups: GroupTurnovers
 ) -> Iterator[tuple[PeriodCharge, Passed]]:
     """Yield each charge by tiers of an account's month, and what it passes on to the next one."""
     own = so_far(turnover, passed)
-    stacks: dict[Stack, dict[str, Counted]] = {}
+    stacks: dict[Stack, dict[str, CountedTurnover]] = {}
     for (name, text), counted in own.items():
         stacks.setdefault(stack_of(name, scheme_of(text)), {})[text] = counted
     for stack, of_account in sorted(stacks.items(), key=lambda entry: (*entry[0][:2], entry[0][2] or "")):
@@ -114,5 +114,5 @@ class PassedRow(NamedTuple):
     def of(cls, values: list[str]) -> Self:
         """Parse what ``as_list`` returned."""
         agency, currency, name, text, first, turnover, charged = values
-        passed = Passed(Counted(first, Decimal(turnover)), Decimal(charged))
+        passed = Passed(CountedTurnover(first, Decimal(turnover)), Decimal(charged))
         return cls(Account(agency, currency), (name, text), passed)

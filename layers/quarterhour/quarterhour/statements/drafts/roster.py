@@ -12,7 +12,7 @@ from quarterhour.reports.digests import stream_digest
 from quarterhour.statements.drafts.day_lines import read_totals
 from quarterhour.statements.drafts.figures import AccountSums
 from quarterhour.statements.drafts.monthly import read_terms
-from quarterhour.statements.drafts.turnover import Entry, RosterCharges, read_passed
+from quarterhour.statements.drafts.turnover import RosterCharges, RosterEntry, read_passed
 from quarterhour.statements.drafts.work_objects import read_values, value_writer
 from quarterhour.statements.keys import day_totals_key, roster_key, turnover_work_key
 from quarterhour.statements.plan import StatementPlan
@@ -45,7 +45,7 @@ def _charge(
 ) -> None:
     """Write the roster with what the whole period charges, and create the object of the turnover that it passes on."""
 
-    def entries() -> Iterator[Entry]:
+    def entries() -> Iterator[RosterEntry]:
         added_up.seek(0)
         return read_roster(added_up)
 

@@ -9,7 +9,7 @@ from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.reports.digests import stream_digest
 from quarterhour.statements.drafts.figures import AccountSums, BaseFigures
-from quarterhour.statements.drafts.monthly import Terms, monthly_charges
+from quarterhour.statements.drafts.monthly import MonthlyTerms, monthly_charges
 from quarterhour.statements.drafts.period_charges import (
     NOTHING_PASSED,
     GroupTurnovers,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         Passed,
     )
 
-Entry = tuple[Account, AccountSums]
-Entries = Callable[[], Iterable[Entry]]
+RosterEntry = tuple[Account, AccountSums]
+Entries = Callable[[], Iterable[RosterEntry]]
 """Returns the accounts of a roster with their sums, in their order, each time from the first one on."""
 
 
@@ -55,19 +55,19 @@ def read_passed(stores: StatementStores, plan: StatementPlan) -> Mapping[Account
 class RosterCharges:
     """Adds what the whole period charges to the accounts of a roster. ``has_any``: whether it charges any of them."""
 
-    def __init__(self, plan: StatementPlan, passed: Mapping[Account, PassedOn], terms: Terms) -> None:
+    def __init__(self, plan: StatementPlan, passed: Mapping[Account, PassedOn], terms: MonthlyTerms) -> None:
         self._plan = plan
         self._passed = passed
         self._terms = terms
         self.has_any = bool(passed or terms)
 
-    def seen(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+    def seen(self, entries: Iterable[RosterEntry]) -> Iterator[RosterEntry]:
         """Yield the accounts, and note whether one has a turnover that counts."""
         for account, sums in entries:
             self.has_any |= bool(sums.charges.turnover)
             yield account, sums
 
-    def charged(self, entries: Entries, turnover: IO[bytes]) -> Iterator[Entry]:
+    def charged(self, entries: Entries, turnover: IO[bytes]) -> Iterator[RosterEntry]:
         """Yield the accounts with what they are charged; write to ``turnover`` what they pass on.
 
         An account without lines is on the roster only if it is charged.
@@ -82,7 +82,7 @@ class RosterCharges:
                 if sums.lines or sums.charges.of_period:
                     yield account, sums
 
-    def _all(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+    def _all(self, entries: Iterable[RosterEntry]) -> Iterator[RosterEntry]:
         """Yield the accounts of a roster, and those without lines that may be charged, in their order."""
         last: Account | None = None
         others = ((account, None) for account in sorted({*self._passed, *self._terms}))
