@@ -37,7 +37,7 @@ Name = tuple[str, str]
 
 @dataclass(frozen=True)
 class RateCard:
-    """A version of a rate card with one rule: percents, and perhaps a fee and bounds."""
+    """A version of a rate card with one rule: a percent, or a charge with a fee and bounds beside it."""
 
     percent: str
     fixed: str = ""
@@ -45,14 +45,17 @@ class RateCard:
     maximum: str = ""
 
     @property
-    def rule(self) -> dict[str, str]:
+    def rule(self) -> dict[str, Any]:
         """The rule as the rate card's document holds it."""
-        return {"currency": "GBP", **{name: text for name, text in asdict(self).items() if text}}
+        charge = {name: text for name, text in asdict(self).items() if text}
+        if charge.keys() == {"percent"}:
+            return {"currency": "GBP", **charge}
+        return {"currency": "GBP", "charges": [{"name": "commission", **charge}]}
 
     def left(self, amount: Fraction, left: Fraction) -> Fraction:
         """Return the commission of a sale of an amount of which this is left."""
         share = Fraction(self.percent) / 100
-        if self.rule.keys() == {"currency", "percent"}:
+        if "charges" not in self.rule:
             return left * share
         charged = amount * share + Fraction(self.fixed or 0)
         charged = max(charged, Fraction(self.minimum or 0))
