@@ -184,7 +184,7 @@ class Books:
             if self.ledger[of]["type"] == SALE:
                 self._sale_is_corrected_exactly(of)
             else:  # a refund without a sale, which is priced as a sale is: its commission alone, or by a void
-                own = [item for item in linked if item not in self.taken_back[of]]
+                own = [item for item in linked if item not in self.taken_back.get(of, ())]
                 zero = all(item["type"] == ADJUSTMENT and not Fraction(item["amount"]) for item in own)
                 assert zero, "a correction of what is no sale"
         for of, voids in self.taken_back.items():
