@@ -57,20 +57,22 @@ _AWS: Final[Mapping[str, str]] = {
 }
 _S3_ADDRESS: Final = "MOTO_S3_CUSTOM_ENDPOINTS"
 """moto answers requests to this address, too; it reads the variable at each request."""
+_OF_AWS: Final = "AWS_"
 _KEPT: Final = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL", _S3_ADDRESS)
 """The process's environment variables that stay while a function's are set."""
 
 
 @contextmanager
-def environment(variables: Mapping[str, str], *, shared: bool = False) -> Iterator[None]:
+def environment(variables: Mapping[str, str], *, shared: bool = False, whole: bool = True) -> Iterator[None]:
     """Replace the process's environment for the block, so that new AWS clients reach only the engine.
 
     The machine's own AWS settings, such as profiles and regions, are hidden. ``shared``: functions with the same
-    settings in the same environment get the same client.
+    settings in the same environment get the same client. ``whole``: hide all other variables, too; without it, only
+    those of AWS change, so that other threads notice nothing.
     """
     before = boto3.DEFAULT_SESSION, clients.session
     handlers = tuple(BUILTIN_HANDLERS)
-    with _environment_variables(variables):
+    with _environment_variables(variables, whole=whole):
         boto3.DEFAULT_SESSION = _session(handlers)
         session = _sharing_session if shared else _functions_session
         clients.session = partial(session, handlers)  # type: ignore[assignment] # not a cache
@@ -81,16 +83,24 @@ def environment(variables: Mapping[str, str], *, shared: bool = False) -> Iterat
 
 
 @contextmanager
-def _environment_variables(variables: Mapping[str, str]) -> Iterator[None]:
-    machine = dict(os.environ)
-    os.environ.clear()
-    os.environ.update({name: machine[name] for name in _KEPT if name in machine})
-    os.environ.update({**_AWS, "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, **variables})
+def _environment_variables(variables: Mapping[str, str], *, whole: bool = True) -> Iterator[None]:
+    """Set variables and hide others for the block; what else changes meanwhile stays."""
+    own = {name: value for name, value in variables.items() if whole or name.startswith(_OF_AWS)}
+    own = {**_AWS, "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, **own}
+    hidden = {
+        name: value
+        for name, value in os.environ.items()
+        if name in own or name.startswith(_OF_AWS) or (whole and name not in _KEPT)
+    }
+    for name in hidden:
+        os.environ.pop(name, None)
+    os.environ.update(own)
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(machine)
+        for name in own:
+            os.environ.pop(name, None)
+        os.environ.update(hidden)
 
 
 @dataclass(frozen=True, slots=True)

@@ -428,7 +428,7 @@ class Stack:
     def _environment(self, function: Function) -> AbstractContextManager[None]:
         """Return the environment of a function with rooms, which make clients at the first request for them."""
         routes = getattr(self._module(function), "routes", None)
-        return nullcontext() if routes is None else environment(function.environment, shared=True)
+        return nullcontext() if routes is None else environment(function.environment, shared=True, whole=False)
 
     def _module(self, function: Function) -> ModuleType:
         if function.name not in self._modules:

@@ -12,7 +12,7 @@ from tests.support.console_modules import NEEDS_NODE, evaluated
 pytestmark = NEEDS_NODE
 
 FIELDS = "agencies/rate-card-content.js"
-WORDS = "agencies/rate-words.js"
+WORDS = "lib/rate-words.js"
 BEGIN = [("valid_from", "2026-11-01T00:00"), ("valid_to", "")]
 ALL = [("product", ""), ("category", ""), ("location", ""), ("currency", "")]
 PERCENT = [("charge", "commission"), ("kind", "percent"), ("percent", "12.5"), ("fixed", ""), ("minimum", "")]

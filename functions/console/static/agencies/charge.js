@@ -2,7 +2,7 @@
 import { compare, decimalText, difference, larger, negative, product, rounded, sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
 import { reader } from "../lib/me.js";
-import { chargesOf, listOf, tierWords } from "./rate-words.js";
+import { chargesOf, listOf, tierWords } from "../lib/rate-words.js";
 
 const NEEDS = { net: ["tax"], goods: ["tax", "shipping"] };
 const PARTS = { net: " without tax", goods: " without tax and shipping" };

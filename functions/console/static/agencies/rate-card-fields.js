@@ -5,7 +5,7 @@ import { CURRENCY, NumberField } from "../lib/fields.js";
 import * as format from "../lib/format.js";
 import { spelled } from "../lib/numbers.js";
 import { OR } from "./rate-card-content.js";
-import { COMMISSION, chargesOf, listOf } from "./rate-words.js";
+import { COMMISSION, chargesOf, listOf } from "../lib/rate-words.js";
 
 const LISTED = { maxlength: 1000, size: 14, placeholder: "all", title: `Several are separated by ${OR}` };
 const CONDITIONS = {

@@ -9,7 +9,7 @@ import { NewVersion } from "./new-version.js";
 import { contentOf } from "./rate-card-content.js";
 import { Effect, effectOf } from "./rate-card-effect.js";
 import { Fields } from "./rate-card-fields.js";
-import { conditionsIn, wordsOf } from "./rate-words.js";
+import { conditionsIn, wordsOf } from "../lib/rate-words.js";
 
 const DEFAULT = "rate-card:default";
 const NEW = { version: 0, content: { rules: [{}] } };

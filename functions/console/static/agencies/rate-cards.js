@@ -10,7 +10,7 @@ import { Link, Name, Pending, Table, fieldsOf, useLoaded } from "../lib/parts.js
 import { address } from "../lib/routes.js";
 import { charge, ruleFor } from "./charge.js";
 import { WriteRateCard } from "./rate-card-form.js";
-import { CONDITIONS, chargeWords, chargesOf, listOf, wordsOf } from "./rate-words.js";
+import { CONDITIONS, chargeWords, chargesOf, listOf, wordsOf } from "../lib/rate-words.js";
 
 const HISTORY_COLUMNS = [
   { key: "version", title: "Version", type: "number", head: true },

@@ -1,5 +1,6 @@
 /** One event: its story with the figures after each step, how its commission was computed, and its sealed line. */
 import { html, useState } from "../vendor/htm-preact.js";
+import { conditionsIn, wordsOf } from "../lib/rate-words.js";
 import { eventPath, get, runPath, withQuery } from "../lib/api.js";
 import { dayOf } from "../lib/calendar.js";
 import { extraFacts } from "../lib/extra.js";
@@ -101,12 +102,6 @@ const Story = ({ path, event }) => html`
     columns=${STORY_COLUMNS} path=${`${path}/story`} sort=${{ by: "recorded_at", down: false }}
     current=${(one) => one.source === event.source && one.id === event.id} />`;
 
-/** Returns a rule as people read it: category rare books, 12.5 %. */
-const ruleText = (rule) => Object.entries(rule).map(([name, value]) => {
-  if (name === "percent") return `${value} %`;
-  return `${format.words(name)} ${name === "location" ? locationText(value) : value}`;
-}).join(", ");
-
 /** Where the terms of a commission come from, and the steps that compute it. */
 function Computation({ caption, of, event: { agency, currency } }) {
   const { terms, steps } = of;
@@ -123,7 +118,7 @@ function Computation({ caption, of, event: { agency, currency } }) {
           </li>`)}
       </ul>`}
     ${terms.rule && html`
-      <p class="note">The rule: <${Name}>${ruleText(terms.rule)}<//></p>`}
+      <p class="note">The rule: <${Name}>${`${wordsOf(terms.rule)} (${conditionsIn(terms.rule)})`}<//></p>`}
     <${Table} caption=${`${caption}, in ${currency}`} head=${[["Step"], ["Computation"], ["Result", "n"]]}>
       ${steps.map((one, index) => html`
         <tr key=${index}>

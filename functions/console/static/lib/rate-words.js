@@ -1,7 +1,7 @@
 /** The rules of rate cards as people read them. */
-import { decimalText } from "../lib/decimal.js";
-import * as format from "../lib/format.js";
-import { isolated, locationText } from "../lib/names.js";
+import { decimalText } from "./decimal.js";
+import * as format from "./format.js";
+import { isolated, locationText } from "./names.js";
 
 /** The conditions of a rule, in the order in which they count: their words, and what makes a value readable. */
 export const CONDITIONS = {
