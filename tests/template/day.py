@@ -323,7 +323,8 @@ def live_with_connections(world: World) -> None:
     for name in ("connections", "connection", "connection-parked", "connection-delivery"):
         assert world.sample(f"read-{name}")["statusCode"] == 200, name
     assert world.sample("write-connection-parked")["statusCode"] == 202
-    message = {"eventSourceARN": "arn:aws:sqs:none:none:InboxQueue", "messageId": "1", "body": ""}
+    queue = world.names["InboxQueue"].rpartition("/")[2]
+    message = {"eventSourceARN": f"arn:aws:sqs:none:none:{queue}", "messageId": "1", "body": ""}
     apply = {"Records": [{**message, "body": json.dumps({"apply": {"connection": "shop", "after": None}})}]}
     assert world.run("intake", apply) == ALL_DONE, "it stays parked"
     assert world.sample("write-connection-deletion")["statusCode"] == 409
