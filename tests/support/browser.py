@@ -60,6 +60,7 @@ class Tab:
         self.errors: list[str] = []
         """What pages wrote to the console as an error since the last was opened."""
         self._lacks_a_file = False
+        self._opened = ""
         self._reachable = page.locator(_REACHABLE)
         page.set_default_timeout(_PATIENCE)
         page.on("request", lambda request: self.requested.append(request.url))
@@ -70,7 +71,8 @@ class Tab:
         """Open a file or an address; wait until it is loaded."""
         self.requested, self.errors = [], []
         self.page.emulate_media(color_scheme="dark" if color_scheme == "dark" else "light")
-        self.page.goto(page.as_uri() if isinstance(page, Path) else page)
+        self._opened = page.as_uri() if isinstance(page, Path) else page
+        self.page.goto(self._opened)
 
     def set_clock(self, now: datetime) -> None:
         """Let it be this time, and no other, in every page that is opened from now on."""
@@ -108,9 +110,16 @@ class Tab:
         while not self._holds(expression):
             if self._lacks_a_file:
                 self._lacks_a_file = False
-                self.page.reload()
+                self._load_again()
             assert time.monotonic() < ends, (expression, self.page.inner_text("body"), self.errors)
             self.page.wait_for_timeout(_PAUSE)
+
+    def _load_again(self) -> None:
+        """Load the page again; at the address to which a sign-in returns, which works once, what was opened before."""
+        if "code=" in self.page.url:
+            self.page.goto(self._opened)
+        else:
+            self.page.reload()
 
     def click(self, text: str) -> None:
         """Click the first link or button with a text, or else whose text begins so, as soon as there is one."""
