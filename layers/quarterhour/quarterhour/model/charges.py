@@ -24,7 +24,8 @@ _LETTERS: Final = (
     r"0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u1fff\u2c00-\u2dff\u3040-\ufdff"
     r"\ufe70-\ufeff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc\U00010000-\U0001efff\U00020000-\U0003ffff"
 )
-_NAME: Final = re.compile(rf"""[{_LETTERS}][^:;=,@/"']*""")
+# A text, compiled when the first name is read: its ranges take some milliseconds, and most starts read no rate card.
+_NAME: Final = rf"""[{_LETTERS}][^:;=,@/"']*"""
 _ENTRY, _VALUE, _SCHEME = ";", ":", "@"
 
 
@@ -75,7 +76,7 @@ def negated(charges: Charges) -> Charges:
 def charge_name(value: object) -> str | None:
     """Parse the name of a charge into its one form."""
     name = fields.label(value)
-    return name if name and len(name) <= MAX_NAME and _NAME.fullmatch(name) else None
+    return name if name and len(name) <= MAX_NAME and re.fullmatch(_NAME, name) else None
 
 
 def write_charges(charges: Charges) -> str:

@@ -255,7 +255,7 @@ def _read(item: Mapping[str, Any], outer: Fields, *, billed: bool) -> Event | No
         inner.problem("refers_to", "is the event itself", "the id of the sale")
     if "refers_to_source" in details and data.get("refers_to") is None:
         inner.problem("refers_to_source", "is given without refers_to", "refers_to, the id of the sale in that source")
-    if figures and any(name in details for name in PARTS):
+    if figures and not details.keys().isdisjoint(PARTS):
         _check_parts(figures.amount, details, inner)
     if figures:
         at, later = time or clock.now(), billed or type_ != SALE
@@ -321,7 +321,7 @@ def _figures(inner: Fields, type_: str | None) -> _Figures | None:
     """Return amount, currency, and the commission or its rate; ``None`` if one is invalid."""
     own = type_ == ADJUSTMENT
     corrects = type_ is None or type_ in _CORRECTIONS
-    known = _WITH_FIGURES | {*PARTS} | (_OF_ADJUSTMENTS if own else set()) | (_OF_CORRECTIONS if corrects else set())
+    known = _WITH_PARTS | (_OF_ADJUSTMENTS if own else set()) | (_OF_CORRECTIONS if corrects else set())
     inner.report_unknown(known, _YOUR_OWN)
     amount = _amount(inner, type_)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
@@ -445,8 +445,9 @@ DETAILS: Final = tuple(name for name in _DETAILS if name not in {*OF_CORRECTIONS
 _OF_CORRECTIONS: Final = frozenset(OF_CORRECTIONS)
 _OF_ADJUSTMENTS: Final = frozenset({"commission", "kind", RERATING})
 _WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *DETAILS})
+_WITH_PARTS: Final = _WITH_FIGURES | {*PARTS}
 _FIGURES: Final = frozenset({"amount", "commission_rate", "commission"})
-OF_DATA: Final = _WITH_FIGURES | _OF_CORRECTIONS | _OF_ADJUSTMENTS | {STATEMENT, *PARTS}
+OF_DATA: Final = _WITH_PARTS | _OF_CORRECTIONS | _OF_ADJUSTMENTS | {STATEMENT}
 """The fields of the data of all events."""
 _OF_PAYMENTS: Final = frozenset({"amount", "currency", "kind", "reason", "extra", STATEMENT})
 _NOT_OF_PAYMENTS: Final = OF_DATA - _OF_PAYMENTS

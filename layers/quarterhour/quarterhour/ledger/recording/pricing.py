@@ -162,12 +162,13 @@ def terms_of(
 
 def own_terms(event: Event, rate_cards: RateCards, now: datetime, settings: RecordingSettings) -> CommissionTerms:
     """Return the terms that an event has itself, whatever it refers to, by the rate cards that it needs."""
-    own, agency, at = standalone(event), event.account.agency, rate_card_time(event, now)
+    own = standalone(event)
+    if not needs_rate_card(own):
+        return terms_of(own, (), settings.commission_rate)
+    agency, at = event.account.agency, rate_card_time(event, now)
     pricing = Pricing(settings.rounding, rate_cards.group(agency, at))
     terms = terms_of(own, rate_cards.at(agency, at), settings.commission_rate, pricing)
-    if needs_rate_card(own) and not rate_cards.is_registered(agency):
-        return terms._replace(unregistered=True)
-    return terms
+    return terms if rate_cards.is_registered(agency) else terms._replace(unregistered=True)
 
 
 def has_own_terms(origin: str) -> bool:
