@@ -17,7 +17,9 @@ from typing import BinaryIO, Final
 from quarterhour.file_formats.csv.errors import EncodingError, FileError
 from quarterhour.file_formats.csv.lines import (
     AS_BROKEN,
+    BROKEN,
     COMMONEST,
+    LONGEST,
     UTF_8,
     FileLine,
     check_kind,
@@ -56,6 +58,15 @@ class TextFile:
         except UnicodeError as error:  # in place of the text, where UTF-16 has no byte order mark
             self.problem = str(error)
         self.problem = self._source.problem or self.problem
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts of the lines; raise `FileError` for a line that is too long, or that is not all text."""
+        for line in self.lines():
+            if line.text is None:
+                raise FileError(f"line {line.number:,} has more than {LONGEST:,} characters")
+            if BROKEN in line.text:
+                raise FileError(f"line {line.number:,} has bytes that are no text: expected UTF-8")
+            yield line.text
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from quarterhour.file_formats.csv.errors import FileError
-from quarterhour.file_formats.csv.lines import BROKEN, LONGEST, FileLine
 from quarterhour.model import instants
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import InvalidError, in_words
@@ -142,21 +141,13 @@ def _collect(found: RateFile, rates: Iterable[RateRow | BadRateRow], start: date
 
 
 def _rates(name: str, file: TextFile) -> Iterator[RateRow | BadRateRow]:
-    reader = csv.reader(map(_text, file.lines()), strict=True)
+    reader = csv.reader(file.texts(), strict=True)
     columns = next(reader, [])
     layout = _of_ecb(columns) or _of_lines(name, columns)
     for cells in filter(None, reader):
         yield from _of_line(layout, reader.line_num, cells, len(columns))
     if file.problem:
         raise FileError(f"cannot be read to its end: {file.problem}")
-
-
-def _text(line: FileLine) -> str:
-    if line.text is None:
-        raise FileError(f"line {line.number:,} has more than {LONGEST:,} characters")
-    if BROKEN in line.text:
-        raise FileError(f"line {line.number:,} has bytes that are no text: expected UTF-8")
-    return line.text
 
 
 def _of_ecb(columns: RateCells) -> _Layout | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from quarterhour.file_formats.csv.errors import FileError
-from quarterhour.file_formats.csv.lines import BROKEN, LONGEST, FileLine
 from quarterhour.model import exact_json, instants, texts
 from quarterhour.model.charges import COMMISSION
 from quarterhour.model.clock import iso_exact
@@ -98,7 +97,7 @@ def read(name: str, start: str | None = None) -> RateCardTable:
 
 def _rows(file: TextFile) -> Iterator[tuple[int, Mapping[str, str] | BadRateLine]]:
     """Yield the cells of each line that are not empty, by column, with the line's number."""
-    lines = map(_text, file.lines())
+    lines = file.texts()
     first = next(lines, "")
     delimiter = ";" if first.count(";") > first.count(",") else ","
     columns = [one.strip().lower() for one in next(csv.reader([first], delimiter=delimiter), [])]
@@ -117,14 +116,6 @@ def _rows(file: TextFile) -> Iterator[tuple[int, Mapping[str, str] | BadRateLine
             yield number, {name: cell for name, cell in given.items() if cell}
     if file.problem:
         raise FileError(f"cannot be read to its end: {file.problem}")
-
-
-def _text(line: FileLine) -> str:
-    if line.text is None:
-        raise FileError(f"line {line.number:,} has more than {LONGEST:,} characters")
-    if BROKEN in line.text:
-        raise FileError(f"line {line.number:,} has bytes that are no text: expected UTF-8")
-    return line.text
 
 
 def _check(columns: Sequence[str]) -> None:

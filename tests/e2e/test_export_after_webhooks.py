@@ -1,10 +1,7 @@
 """A shop's webhooks and its export file, in any order, are one history: the command line sends what never arrived."""
 
 import json
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -14,10 +11,8 @@ import pytest
 from quarterhour.file_formats.webhooks.delivery import Provider
 from quarterhour.model import exact_json
 from quarterhour_tools.cli import main
-from quarterhour_tools.emulator.http_api import Request
-from tests.support import misbehaving
+from tests.e2e.test_send import serving
 from tests.support.connections import connect, deliver, state
-from tests.support.misbehaving import response
 from tests.support.shop_year import Year
 from tests.support.system import World, opened
 from tests.support.tables import ledger
@@ -31,22 +26,6 @@ def world() -> Iterator[World]:
     with opened({"Intake": "queue"}) as deployed:
         connect(deployed, provider=Provider.SHOPIFY, agency={"field": "vendor"})
         yield deployed
-
-
-def serving(world: World) -> AbstractContextManager[str]:
-    """Have the system answer over HTTP, one request at a time."""
-    lock = threading.Lock()
-
-    def reply(connection: socket.socket, request: bytes) -> None:
-        head, _, body = request.partition(b"\r\n\r\n")
-        first, *rows = head.decode().split("\r\n")
-        method, path, _ = first.split(" ")
-        headers = tuple((name, value) for name, _, value in (row.partition(": ") for row in rows))
-        with lock:
-            found = world.stack.request(Request(method, path, headers=headers, body=body))
-        connection.sendall(response(str(found.status), found.body, found.headers["content-type"]))
-
-    return misbehaving.serving(reply)
 
 
 def take(world: World, payload: str) -> None:
