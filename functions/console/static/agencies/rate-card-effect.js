@@ -2,11 +2,8 @@
 import { html } from "../vendor/htm-preact.js";
 import { all, post } from "../lib/api.js";
 import * as format from "../lib/format.js";
-import { Money, Table, Time } from "../lib/parts.js";
-
-const SUMS = [
-  ["Currency"], ["Events", "n"], ["Changed", "n"], ["Commission", "n"], ["Would be", "n"], ["Difference", "n"],
-];
+import { Time } from "../lib/parts.js";
+import { ReratingSums } from "../lib/rerating.js";
 
 /** Returns the first instants of last month and of this one. */
 function lastMonth() {
@@ -38,17 +35,8 @@ export const Effect = ({ from, accounts, closedBefore }) => html`
   ${accounts.length === 0 && html`
     <p class="note">This agency has no sale of ${format.month(monthOf(from))} that it would price.</p>`}
   ${accounts.length > 0 && html`
-    <${Table} caption=${`What this agency was charged in ${format.month(monthOf(from))}, and by this version`}
-      head=${SUMS}>
-      ${accounts.map(({ currency, events, changed, ...sums }) => html`
-        <tr key=${currency}>
-          <th scope="row">${currency}</th><td class="n">${format.count(events)}</td>
-          <td class="n">${format.count(changed)}</td>
-          <${Money} value=${sums.commission} currency=${currency} />
-          <${Money} value=${sums.would_be} currency=${currency} />
-          <${Money} value=${sums.difference} currency=${currency} change />
-        </tr>`)}
-    <//>
+    <${ReratingSums} caption=${`What this agency was charged in ${format.month(monthOf(from))}, and by this version`}
+      accounts=${accounts} />
     <p class="note">What is recorded stays as it is. The differences are those of the same sales.</p>`}`;
 
 const monthOf = (at) => format.localTime(at).slice(0, 7);

@@ -5,13 +5,11 @@ import * as format from "../lib/format.js";
 import { AgencyName, EventLink } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { rateCard } from "../lib/names.js";
-import { Failure, Link, Money, Name, Status, Table, fieldsOf } from "../lib/parts.js";
+import { Failure, Link, Name, Status, fieldsOf } from "../lib/parts.js";
+import { ReratingSums } from "../lib/rerating.js";
 import { address } from "../lib/routes.js";
 import { inTheWordsOfTheApi, previewOf, reasonsOf, sendBatches } from "./files.js";
 
-const SUMS = [
-  ["Currency"], ["Events", "n"], ["Changed", "n"], ["Commission", "n"], ["Would be", "n"], ["Difference", "n"],
-];
 const CHANGES = [
   {
     key: "id", title: "Event", head: true, kind: "long",
@@ -101,16 +99,7 @@ function Preview({ preview: { agency, rate_card: card, version, accounts, change
     <h2>Events of <${AgencyName} agency=${agency} />. ${rateCard(card, agency)}, version ${format.count(version)}</h2>
     ${accounts.length === 0 && html`<p class="empty">It has no rule for an event of this span.</p>`}
     ${accounts.length > 0 && html`
-      <${Table} caption="Sums by currency" head=${SUMS}>
-        ${accounts.map(({ currency, events, changed, ...sums }) => html`
-          <tr key=${currency}>
-            <th scope="row">${currency}</th><td class="n">${format.count(events)}</td>
-            <td class="n">${format.count(changed)}</td>
-            <${Money} value=${sums.commission} currency=${currency} />
-            <${Money} value=${sums.would_be} currency=${currency} />
-            <${Money} value=${sums.difference} currency=${currency} change />
-          </tr>`)}
-      <//>`}
+      <${ReratingSums} caption="Sums by currency" accounts=${accounts} />`}
     ${accounts.length > 0 && changes.length === 0 && html`<p class="proven">Nothing changes.</p>`}
     ${changes.length > 0 && html`
       <${List} name="changes" caption=${`The ${format.count(changes.length)} events that change`} columns=${CHANGES}
