@@ -1,5 +1,6 @@
 """Sealed files by key, in an S3 bucket or in a folder."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from errno import ENOENT
@@ -39,6 +40,20 @@ class Objects(ABC):
     @abstractmethod
     def open(self, key: str) -> IO[bytes]:
         """Open an object; raise ``FileNotFoundError`` if it does not exist: ``strerror`` may say why."""
+
+    def sealed(self, key: str, sha256: str, named_by: str) -> bytes:
+        """Return the content of a sealed file, whose hash something names: its list, or another sealed file.
+
+        Raises ``ToolError`` if the file is missing, or has another hash.
+        """
+        try:
+            with self.open(key) as file:
+                content = file.read()
+        except FileNotFoundError as error:
+            raise ToolError(f"{key} is listed and is missing") from error
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise ToolError(f"{key} is not the file that was sealed: its SHA-256 differs from the {named_by}'s")
+        return content
 
     def copy_to(self, folder: Path) -> None:
         """Write every object as a file below the folder, without those that only a run under way needs."""

@@ -3,7 +3,6 @@
 import argparse
 import re
 from collections.abc import Callable, Collection, Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,13 +28,7 @@ def statement_documents(files: Objects, periods: Collection[Period]) -> Iterator
     """
     for one in read_statements(files, periods):
         key = f"{one.prefix}{STATEMENT}"
-        try:
-            with files.open(key) as file:
-                content = file.read()
-        except FileNotFoundError as error:
-            raise ToolError(f"{key} is listed and is missing") from error
-        if sha256(content).hexdigest() != one.files[STATEMENT].sha256:
-            raise ToolError(f"{key} is not the file that was sealed: its SHA-256 differs from the list's")
+        content = files.sealed(key, one.files[STATEMENT].sha256, "list")
         try:
             yield StatementDocument.parse(exact_json.parse_sealed(content), one.release, one.revision)
         except _MALFORMED as error:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
-from hashlib import sha256
 from io import BytesIO
 
 from quarterhour.ledger.events.event import PAYMENT
@@ -29,13 +28,7 @@ def with_payments(files: Objects, document: StatementDocument) -> StatementDocum
     if not document.paid_lines:
         return document
     key = statement_prefix(document.period, document.account) + LINES
-    try:
-        with files.open(key) as file:
-            content = file.read()
-    except FileNotFoundError as error:
-        raise ToolError(f"{key} is listed and is missing") from error
-    if sha256(content).hexdigest() != document.lines_sha256:
-        raise ToolError(f"{key} is not the file that was sealed: its SHA-256 differs from the document's")
+    content = files.sealed(key, document.lines_sha256, "document")
     try:
         return replace(document, paid=tuple(_paid(content, document.time_zone)))
     except (OSError, EOFError, zlib.error, ValueError, ArithmeticError) as error:

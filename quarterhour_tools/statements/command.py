@@ -5,7 +5,6 @@ import json
 import sys
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
@@ -210,13 +209,7 @@ def _download(files: Objects, statement: Document, folder: Path) -> None:
     """Write the files of a statement below a folder; raise ``ToolError`` if one differs from its hash in the list."""
     for name, sealed in statement.files.items():
         key = statement.key_of(name)
-        try:
-            with files.open(key) as file:
-                content = file.read()
-        except FileNotFoundError as error:
-            raise ToolError(f"{key} is listed and is missing") from error
-        if sha256(content).hexdigest() != sealed.sha256:
-            raise ToolError(f"{key} is not the file that was sealed: its SHA-256 differs from the list's")
+        content = files.sealed(key, sealed.sha256, "list")
         path = folder / key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

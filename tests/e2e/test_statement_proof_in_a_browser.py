@@ -150,16 +150,22 @@ def test_an_agency_proves_its_statement_and_reads_what_was_not_proven(
     assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
 
 
-def test_the_certificate_says_what_was_checked_and_how_to_repeat_it(
-    browser: Tab, address: str, issuer: Issuer, tmp_path: Path
-) -> None:
+def downloaded(browser: Tab, address: str, issuer: Issuer, folder: Path) -> Path:
+    """Prove a statement, download its certificate, and return the file."""
     open_as(browser, f"{address}/console/statements/2026-10/42/GBP", issuer, "agency", "42")
     proven(browser)
     with browser.page.expect_download() as download:
         browser.follow("button", "Download the certificate")
     assert download.value.suggested_filename == "proof-S-000001.html"
-    path = tmp_path / "certificate.html"
+    path = folder / "certificate.html"
     download.value.save_as(path)
+    return path
+
+
+def test_the_certificate_says_what_was_checked_and_how_to_repeat_it(
+    browser: Tab, address: str, issuer: Issuer, tmp_path: Path
+) -> None:
+    path = downloaded(browser, address, issuer, tmp_path)
     browser.open(path)
     text = browser.page.inner_text("body")
     assert "S-000001 of 42 in GBP, October 2026" in text
@@ -300,12 +306,7 @@ def test_a_statement_of_others_is_proved_without_what_is_sealed_here(
 def test_a_certificate_is_verified_by_making_its_proof_again(
     browser: Tab, address: str, issuer: Issuer, tmp_path: Path
 ) -> None:
-    open_as(browser, f"{address}/console/statements/2026-10/42/GBP", issuer, "agency", "42")
-    proven(browser)
-    with browser.page.expect_download() as download:
-        browser.follow("button", "Download the certificate")
-    path = tmp_path / "certificate.html"
-    download.value.save_as(path)
+    path = downloaded(browser, address, issuer, tmp_path)
     assert verified(browser, address, path) == "Proven: 13 steps passed, 4 lines added up."
     text = path.read_text("utf-8")
     hashes = [one for one in text.split() if len(one.strip(",")) == 64]
