@@ -23,7 +23,7 @@ def plain_console() -> Console:
 def print_table(console: Console, table: Table) -> None:
     """Print a table as wide as its cells, so that none is cut or folded; a narrow terminal breaks its lines."""
     width = console.measure(table, options=console.options.update(max_width=_WIDEST)).maximum
-    Console(file=console.file, width=max(width, console.width), highlight=False).print(table)
+    Console(file=console.file, width=max(width, console.width), highlight=False, quiet=console.quiet).print(table)
 
 
 def as_json(value: object) -> str:

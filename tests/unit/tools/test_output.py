@@ -56,3 +56,8 @@ def test_a_table_shows_every_figure_and_id_whole(width: int) -> None:
     table.add_row(*map(Text, cells))
     print_table(Console(file=(shown := io.StringIO()), width=width), table)
     assert any(line.split() == cells for line in shown.getvalue().splitlines())
+
+
+def test_a_quiet_console_shows_no_table() -> None:
+    print_table(Console(file=(shown := io.StringIO()), quiet=True), Table("amount"))
+    assert not shown.getvalue()
