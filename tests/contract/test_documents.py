@@ -239,7 +239,7 @@ def test_registered_agencies_are_listed_with_their_latest_version(archive: Archi
 def in_force(archive: Archive, agency: str, *days: str) -> list[int | None]:
     at = [datetime.fromisoformat(day).replace(tzinfo=UTC) for day in days]
     rate_cards = archive.rate_cards.read({(agency, one) for one in at})
-    return [next((found.version for found in rate_cards.at(agency, one)), None) for one in at]
+    return [next((found.version for found in rate_cards.at(agency, "", one)), None) for one in at]
 
 
 def test_the_rate_card_in_force_is_found_for_any_instant(archive: Archive, own: str) -> None:
@@ -258,7 +258,7 @@ def test_rate_cards_of_more_agencies_than_one_call_takes_are_read(archive: Archi
         archive.write(rate_card_name(agency), 0, rate_card("1", "2026-01-01"))
     at = datetime(2026, 7, 1, tzinfo=UTC)
     rate_cards = archive.rate_cards.read({(agency, at) for agency in agencies})
-    assert [agency for agency in agencies if list(rate_cards.at(agency, at))] == agencies[::40]
+    assert [agency for agency in agencies if list(rate_cards.at(agency, "", at))] == agencies[::40]
 
 
 # ---------------------------------------------------------------- registrations
@@ -365,7 +365,7 @@ def test_the_rate_cards_of_five_agencies_in_five_groups_are_read_in_two_calls(
     assert bill.read_units / 500 <= 0.04
     assert bill.calls.total() == 2
     for agency in agencies:
-        assert [one.document for one in found[0].at(agency, at)] == [
+        assert [one.document for one in found[0].at(agency, found[0].group(agency, at), at)] == [
             rate_card_name(agency),
             group_rate_card_name(agency),
         ]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.events import refund, rerating, sale, void
-from tests.support.requests import post, put
+from tests.support.requests import post, put, verdicts
 from tests.support.system import World, opened
 from tests.support.tables import ledger
 
@@ -137,3 +137,38 @@ def test_a_rate_card_without_such_a_fee_writes_nothing_for_orders(world: World) 
     write(world)
     post(world, [line("c"), line("d"), line("e")])
     assert len(list(orders())) == 1
+
+
+AGAIN = {"agency": "42", "rate_card": "rate-card:42", "from": "2026-10-01", "to": "2026-11-01", "reason": "contract"}
+
+
+def preview(world: World, **changed: Any) -> tuple[float, float]:
+    (account,) = world.read("/rerating", **AGAIN | changed)["accounts"]
+    return float(account["commission"]), float(account["difference"])
+
+
+def test_a_preview_charges_an_order_once_and_says_what_the_reratings_will_charge(world: World) -> None:
+    put(
+        world,
+        "/documents/rate-card:42",
+        {"seen": 0, "content": {"valid_from": "2026-01-01T00:00:00Z", "rules": [{"percent": "10"}]}},
+    )
+    post(world, [line("void"), line("a"), line("b"), line("other", "8"), void("v", "void")])
+    write(world, 1, percent="0")
+    assert preview(world) == (30.0, 0.5), "once for each of both orders"
+    changes = world.read("/rerating", **AGAIN)["changes"]
+    assert [one["id"] for one in changes] == ["a", "other"]
+    assert verdicts(post(world, [one for change in changes for one in change["events"]])) == ["recorded"] * 2
+    assert preview(world) == (30.5, 0.0)
+
+
+def test_a_fee_that_stayed_with_its_order_is_left_alone_by_previews_and_reratings_alike(world: World) -> None:
+    write(world, percent="0")
+    post(world, [line("a"), line("b"), void("va", "a")])
+    assert preview(world, version=1) == (10.25, 0.0)
+    write(world, 1, percent="0", fixed="9")
+    assert preview(world) == (10.25, 0.0), "b bears no fee, and what a has left stays"
+    (refused,) = post(world, rerating("ra", "a", version=2)).json()["items"]
+    assert (refused["verdict"], refused["errors"][0]["field"]) == ("rejected", "data.rerating")
+    assert verdicts(post(world, void("vb", "b"))) == ["recorded"]
+    assert preview(world) == (0.0, 0.0)

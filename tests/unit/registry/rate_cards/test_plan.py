@@ -60,8 +60,8 @@ def test_rate_cards_return_the_versions_that_are_not_read_yet() -> None:
     rate_cards = RateCards({OWN: timeline([OCTOBER, later])}, {(OWN, 2): rate_card()})
     assert rate_cards.missing({("42", later), ("7", later), ("42", OCTOBER - timedelta(1))}) == set()
     assert rate_cards.missing({("42", later), ("42", OCTOBER)}) == {(OWN, 1)}
-    assert list(rate_cards.at("42", later)) == [InForce(OWN, 2, rate_card())]
-    assert list(rate_cards.at("7", later)) == []
+    assert list(rate_cards.at("42", "", later)) == [InForce(OWN, 2, rate_card())]
+    assert list(rate_cards.at("7", "", later)) == []
 
 
 # ---------------------------------------------------------------- the rate cards of an agency, its group, and all
@@ -79,7 +79,7 @@ def read(*documents: str, registered: Timeline = ()) -> RateCards:
 
 
 def documents(rate_cards: RateCards, at: datetime = OCTOBER, agency: str = "42") -> list[str]:
-    return [one.document for one in rate_cards.at(agency, at)]
+    return [one.document for one in rate_cards.at(agency, rate_cards.group(agency, at), at)]
 
 
 def test_the_agencys_rate_card_precedes_its_groups_and_that_the_default_one() -> None:

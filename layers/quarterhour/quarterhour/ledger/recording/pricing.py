@@ -166,8 +166,9 @@ def own_terms(event: Event, rate_cards: RateCards, now: datetime, settings: Reco
     if not needs_rate_card(own):
         return terms_of(own, (), settings.commission_rate)
     agency, at = event.account.agency, rate_card_time(event, now)
-    pricing = Pricing(settings.rounding, rate_cards.group(agency, at))
-    terms = terms_of(own, rate_cards.at(agency, at), settings.commission_rate, pricing)
+    group = rate_cards.group(agency, at)
+    pricing = Pricing(settings.rounding, group)
+    terms = terms_of(own, rate_cards.at(agency, group, at), settings.commission_rate, pricing)
     return terms if rate_cards.is_registered(agency) else terms._replace(unregistered=True)
 
 

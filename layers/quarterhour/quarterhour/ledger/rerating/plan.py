@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from quarterhour.ledger.events.event import ADJUSTMENT, REFUND, RERATING, VOID, Rerating, reference
 from quarterhour.ledger.events.rerating_ids import adjustment_id, is_adjustment_id
 from quarterhour.ledger.postings.posting import Facts
+from quarterhour.ledger.recording.order_fees import order_key
 from quarterhour.ledger.recording.pricing import (
     BY_RATE_CARD,
     BY_REFUND,
@@ -86,11 +87,18 @@ class Rerated:
         return total(self.recorded)
 
     @property
+    def is_void(self) -> bool:
+        """Whether nothing stands of it, so that no rate card changes anything: a fee may have stayed with its order."""
+        return self.left.is_void and self.left.amount.is_zero()
+
+    @property
     def due_charges(self) -> Charges:
         """The charges due by the new rate card, less the refunded part of them.
 
         Raises ``ValueError`` if they need more than 38 digits.
         """
+        if self.is_void:
+            return self.paid_charges
         due = charges_left(self.terms, Parts.of(self.facts), self.left)
         if due is None:
             raise ValueError(f"the commission of {self.identity} would need more than {money.MAX_DIGITS} digits")
@@ -185,7 +193,28 @@ def rerated(
         sale, refund = refunds.get(target, (target, None))
         if sale in by_identity:
             by_identity[sale].add(facts, refund)
+    _bear_fees([one for one in by_identity.values() if one.terms.in_order])
     return list(by_identity.values())
+
+
+def _bear_fees(lines: Collection[Rerated]) -> None:
+    """Leave the fees that an order pays once with one of its lines: the one that bears it, or the first that stands."""
+    owners: dict[tuple[str | None, str], Identity] = {}
+    for one in lines:
+        for name in CommissionTerms(money.ZERO, "", one.facts.get("arithmetic", "")).order_fees:
+            owners[order_key(one.facts), name] = one.identity
+    for one in lines:
+        key = order_key(one.facts)
+        names = one.terms.order_fees
+        owned = {name for name in names if one.identity == _owner(owners, (key, name), one)}
+        one.terms = one.terms.bearing(owned, Decimal(one.facts["amount"]))
+
+
+def _owner(
+    owners: dict[tuple[str | None, str], Identity], fee: tuple[str | None, str], line: Rerated
+) -> Identity | None:
+    """Return the line that bears a fee; a line that stands bears one that no line has."""
+    return owners.get(fee) if line.is_void else owners.setdefault(fee, line.identity)
 
 
 def by_account(found: Iterable[Rerated]) -> dict[Account, list[Rerated]]:

@@ -72,9 +72,9 @@ class RateCards(NamedTuple):
         start = start_at(self.timelines.get(agency_document(agency), ()), at)
         return "" if start is None else start.label
 
-    def at(self, agency: str, at: datetime) -> Iterator[InForce]:
-        """Yield the rate cards in force for an agency at an instant, in the order of precedence."""
-        for document, version in self._in_force(agency, at):
+    def at(self, agency: str, group: str, at: datetime) -> Iterator[InForce]:
+        """Yield the rate cards in force at an instant for an agency in a group then, in the order of precedence."""
+        for document, version in self._in_force(agency, group, at):
             rate_card = self.versions[document, version]
             if rate_card.is_valid(at):  # one that has ended leaves events to the next
                 yield InForce(document, version, rate_card)
@@ -86,10 +86,11 @@ class RateCards(NamedTuple):
 
     def missing(self, queries: Collection[RateCardQuery]) -> set[Version]:
         """Return each version of a rate card that answers one of the queries and has not been read."""
-        return {one for agency, at in queries for one in self._in_force(agency, at)} - self.versions.keys()
+        found = {one for agency, at in queries for one in self._in_force(agency, self.group(agency, at), at)}
+        return found - self.versions.keys()
 
-    def _in_force(self, agency: str, at: datetime) -> Iterator[Version]:
-        for document in applicable(agency, self.group(agency, at)):
+    def _in_force(self, agency: str, group: str, at: datetime) -> Iterator[Version]:
+        for document in applicable(agency, group):
             version = version_at(self.timelines.get(document, ()), at)
             if version is not None:
                 yield document, version
