@@ -132,6 +132,35 @@ def test_without_a_statement_the_oldest_is_paid_and_an_agency_that_is_owed_is_pa
     assert found == {"cash": ("1.00", None), "payout": ("-87.50", CREDIT)}
 
 
+def test_what_somebody_records_after_the_review_stops_the_recording_and_must_be_looked_at(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer
+) -> None:
+    server, world = market
+    opened(browser, market, issuer, "agencies/42?tab=statements", "S-000003")
+    browser.click("Record a payment")
+    filled(browser, reason="transfer 9")
+    assert "already recorded" not in reviewed(browser)
+    with server.turns.taken():
+        other = payment("other", "12.50", currency="GBP", statement=OCTOBER, reason="the same transfer")
+        assert verdicts(post(world, other)) == ["recorded"]
+    pressed(browser)
+    shown(browser, "Nothing is recorded yet: look again.")
+    shown(browser, "Recorded since your review")
+    pressed(browser)  # Without the confirmation, the browser keeps the form.
+    assert recorded_in_december(market) == []
+    browser.page.get_by_label("I have checked this").check()
+    pressed(browser)
+    shown(browser, "It is recorded")
+    assert [one["reason"] for one in recorded_in_december(market)] == ["transfer 9"]
+
+    browser.click("Record a payment")
+    browser.choose("Statement", f"{OCTOBER}, October 2026: 12.50 GBP, overdue")
+    filled(browser, amount="12.50", reason="transfer 10")
+    text = reviewed(browser)
+    assert text.count("The same is already recorded for this day") == 2
+    assert browser.violations() == []
+
+
 def test_what_is_proposed_is_in_the_persons_language_and_read_as_such(
     browser: Tab, market: tuple[Server, World], issuer: Issuer
 ) -> None:

@@ -4,6 +4,8 @@ import { laterDay, today } from "./calendar.js";
 
 /** The most accounts of a page. */
 const MOST = 1000;
+/** The days in which a person looks for what was recorded by hand: a second payment of the same is rarely later. */
+const RECENT_DAYS = 7;
 
 const isPaid = ({ payments }) => /[1-9]/.test(payments);
 
@@ -44,6 +46,11 @@ export async function paymentsSince({ agency, currency }, from, every = false) {
   });
   return found.filter(isOfAccount);
 }
+
+/** Returns the events of a type that were recorded for an account in the last days, up to this moment. */
+export const recentOf = async ({ agency, currency }, type) =>
+  (await all("/events", { agency, type, from: laterDay(today(), -RECENT_DAYS), to: laterDay(today(), 1) }))
+    .filter((one) => one.currency === currency);
 
 /** Returns the payments that `quarterhour payouts` has recorded from a day on, as events. */
 export const payoutsSince = (from) =>

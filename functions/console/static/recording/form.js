@@ -6,6 +6,8 @@ import * as format from "../lib/format.js";
 import { AgencyName, eventAddress } from "../lib/links.js";
 import { BY_HAND, reader } from "../lib/me.js";
 import { Dialog, Hideable, Link, Name, useConflict, useSending } from "../lib/parts.js";
+import { Problem } from "../lib/problem.js";
+import { recentOf } from "../lib/receivables.js";
 import { address } from "../lib/routes.js";
 import { KINDS } from "./kinds.js";
 import { Review } from "./review.js";
@@ -37,13 +39,15 @@ function valuesOf(form, kind, sale) {
 
 /**
  * Returns what records the event of a form, as `useConflict` does, and the event's id. An event that was sent keeps its
- * id until it is known to be recorded: sent again, it is the same.
+ * id until it is known to be recorded: sent again, it is the same. `before(id)` is awaited first, and stops it by a
+ * problem.
  */
-function useRecord({ kind, agency, currency, sale }, onDone) {
+function useRecord({ kind, agency, currency, sale, before }, onDone) {
   const subject = JSON.stringify([reader().name, kind, agency, sale?.source, sale?.id]);
   const [id] = useState(() => idFor(subject));
   const send = async (form) => {
     const { reason, reference, time, data } = valuesOf(form, kind, sale);
+    await before(id);
     keepId(subject, id);
     const outcome = await record({
       specversion: "1.0", source: BY_HAND, id, type: KINDS[kind].type, subject: agency, ...(time && { time }),
@@ -69,13 +73,28 @@ export function RecordingForm({ kind, agency, currencies, sale, open = NONE, onD
   const { title, fields } = KINDS[kind];
   const [currency, setCurrency] = useState(more.currency || "");
   const [review, setReview] = useState(null);
+  const readNow = async (isNew) => {
+    const [{ balance }, recent] = await Promise.all([
+      isNew ? { balance: "0" } : get(accountPath(agency, currency, "balance")),
+      recentOf({ agency, currency }, KINDS[kind].type),
+    ]);
+    return { balance, recent };
+  };
   const check = async (form) => {
     const isNew = !currencies.includes(currency);
-    const { balance } = isNew ? { balance: "0" } : await get(accountPath(agency, currency, "balance"));
-    setReview({ ...valuesOf(form, kind, sale), kind, agency, currency, isNew, balance });
+    setReview({ ...valuesOf(form, kind, sale), kind, agency, currency, isNew, since: NONE, ...await readNow(isNew) });
   };
   const checking = useSending(check, () => {});
-  const [recording, conflict, id] = useRecord({ kind, agency, currency, sale }, onDone);
+  // Somebody else may have recorded the same since the review.
+  const before = async (id) => {
+    const now = await readNow(review.isNew);
+    const known = new Set(review.recent.map(eventPath));
+    const since = now.recent.filter((one) => !known.has(eventPath(one)) && !(one.source === BY_HAND && one.id === id));
+    if (!since.length) return;
+    setReview({ ...review, ...now, since });
+    throw new Problem(0, "Changed", "Something was recorded since your review. Nothing is recorded yet: look again.");
+  };
+  const [recording, conflict, id] = useRecord({ kind, agency, currency, sale, before }, onDone);
   const sending = review ? recording : { ...checking, onSend: (form) => checking.onSend(form).then(() => false) };
   const statements = open.filter((one) => one.currency === currency);
   const places = /^[A-Z]{3}$/.test(currency) ? format.digitsOf(currency) : 2;

@@ -1,7 +1,8 @@
 /** What a form of finance would record, in words, and what is unusual about it. */
 import { html, useEffect, useRef } from "../vendor/htm-preact.js";
 import { useLegalName } from "../lib/agencies.js";
-import { difference, sum } from "../lib/decimal.js";
+import { dayOf } from "../lib/calendar.js";
+import { difference, same, sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
 import { agencyText } from "../lib/names.js";
 import { spelledMoney } from "../lib/numbers.js";
@@ -14,15 +15,20 @@ const NONE = [];
 
 /** What would be recorded, in words, and what is unusual about it. The button `onChange` goes back to the form. */
 export function Review({
-  kind, agency, currency, isNew, balance, data, time, reason, reference, statements, busy, onChange,
+  kind, agency, currency, isNew, balance, recent, since, data, time, reason, reference, statements, busy, onChange,
 }) {
   const place = useRef();
   const legal = useLegalName(agency);
   useEffect(() => place.current.focus(), []);
   const { says, change, typed } = KINDS[kind];
   const after = sum([balance, change(data)]);
+  const inWords = (figures) => says({ agency: agencyText(agency, legal), currency, ...figures });
+  const recorded = (one) => `${format.time(one.recorded_at)}: ${inWords(one)}`;
   const owed = (value) => `${sumOf(value, currency)}, ${format.owed(value)}`;
   const unusual = [
+    ...since.map((one) => `Recorded since your review: ${recorded(one)}`),
+    ...recent.filter((one) => !since.includes(one) && isLike(one, data, time))
+      .map((one) => `The same is already recorded for this day: ${recorded(one)}`),
     ...(kind === "payment" ? beyondBalance(data, balance, after) : []),
     ...(time ? unusualTime(Date.parse(time), Date.now()) : []),
     ...(isNew ? [`The agency has no account in ${currency}. This opens one, which the agency sees.`] : []),
@@ -36,7 +42,7 @@ export function Review({
   ];
   return html`
     <section ref=${place} tabindex="-1" aria-label="What will be recorded">
-      <p><strong>${says({ agency: agencyText(agency, legal), currency, ...data })}</strong></p>
+      <p><strong>${inWords(data)}</strong></p>
       <dl class="facts">
         ${facts.filter(([, fact]) => fact).map(([name, fact]) => html`
           <div key=${name}><dt>${name}</dt><dd><${Name}>${fact}<//></dd></div>`)}
@@ -44,7 +50,7 @@ export function Review({
       <p class="note">The balance includes what is on no statement yet.</p>
       <p>The event is permanent, and staff see that you recorded it. To correct it, record the opposite.</p>
       ${unusual.length > 0 && html`
-        <div class="mark">
+        <div key=${unusual.join()} class="mark">
           ${unusual.map((one) => html`<p key=${one}>${one}</p>`)}
           <label class="check"><input type="checkbox" required /> I have checked this, and it is right.</label>
         </div>`}
@@ -74,6 +80,13 @@ function beyondBalance({ amount }, balance, after) {
     return [Number(balance) < 0 ? "This is more than the agency is owed." : "Nothing is owed to the agency."];
   }
   return NONE;
+}
+
+/** Returns whether a recorded event has the figures of a form, for the same statement and day. */
+function isLike(one, { amount, commission = one.commission, statement = "" }, time) {
+  const on = (instant) => dayOf(format.localTime(instant));
+  return same(one.amount, amount) && same(one.commission, commission) && (one.statement ?? "") === statement
+    && on(one.time ?? one.recorded_at) === on(time || new Date());
 }
 
 function unusualTime(time, now) {
