@@ -48,6 +48,11 @@ def sealed() -> Iterator[Marketplace]:
         shop.write("/agencies/t", agency("t", BY_CHARGE, "2026-10-02T00:00:00Z"))
         shop.write("/agencies/idle", agency("idle", BY_CHARGE, "2026-11-16T00:00:00Z"))
         shop.write("/documents/rate-card:default", {"valid_from": "2026-01-01T00:00:00Z", "rules": RULES})
+        shop.write("/agencies/net", agency("net", STANDARD_21, "2026-10-02T00:00:00Z"))
+        of_net = [{"charges": [{"name": "commission", "percent": "10", "of": "net"}]}]
+        shop.write("/documents/rate-card:net", {"valid_from": "2026-01-01T00:00:00Z", "rules": of_net})
+        shop.record(sale("n1", "121", agency="net", tax="21", **EUR), sale("n2", "50", agency="net", **EUR))
+        shop.record(refund("n3", "-60.50", "n1", agency="net", **EUR))
         shop.record(sold("s1", "900"))
         shop.record(sold("s2", "300"))
         shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
@@ -98,11 +103,20 @@ def test_an_agency_that_has_sold_nothing_pays_its_fee_and_the_minimum(sealed: Ma
     assert [one for one in sealed.drafts(OCTOBER) if one["agency"] == "idle"] == []
 
 
+def test_a_draft_counts_the_lines_that_do_not_say_what_a_charge_is_without(sealed: Marketplace) -> None:
+    """10 % of 100 and of 50, less half of the first; the refund has the terms of its sale, and lacks nothing."""
+    assert charged(sealed, OCTOBER, "net") == {"commission": "10.00"}
+    found = sealed.world.read(f"/drafts/net/EUR/{OCTOBER}")["checks"]
+    assert [(one["check"], one["level"], one["message"]) for one in found] == [
+        ("amount_parts", "warning", "1 line without the tax or shipping that a charge leaves out: charged on more"),
+    ]
+
+
 def test_all_of_it_is_proven(sealed: Marketplace) -> None:
     files = sealed.files("")
     found = verify(opening(files), files)
     assert found.problems == []
-    assert (found.drafts, found.waiting) == (3, 0)
+    assert (found.drafts, found.waiting) == (4, 0)
 
 
 def test_page_and_invoice_have_a_line_for_each_charge_too(sealed: Marketplace) -> None:

@@ -15,6 +15,7 @@ const CORRECTIONS = {
   order: ({ message, period }) =>
     [address(["close", /\d{4}-\d\d/.exec(message)?.[0] ?? laterMonth(period, -1)]), "Close that period"],
   default_rate: ({ agency }) => [agencyAddress(agency, { tab: "rates" }), "Write a rate card"],
+  amount_parts: ({ agency }) => [agencyAddress(agency, { tab: "rates" }), "Show its rate cards"],
   change: ({ agency }) => [agencyAddress(agency), "Look at the agency"],
   disputes: ({ agency }) => [address(["statements"], { agency, status: "disputed" }), "Show the statements"],
   before_first_period: ({ agency }) => [address(["events"], { agency }), "Show its events"],

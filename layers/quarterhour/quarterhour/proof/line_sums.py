@@ -13,7 +13,7 @@ from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.periods import Period
 from quarterhour.proof.arithmetic import EXACT, bounds_of, text_of
 from quarterhour.proof.compare import Json
-from quarterhour.reports.lines import Line
+from quarterhour.reports.lines import LACKING, Line
 from quarterhour.statements.drafts.figures import MAX_TERMS
 from quarterhour.statements.drafts.orders import GROUPED_LINES
 
@@ -151,6 +151,7 @@ class LineSums:
         self.tax_points: dict[TaxableLines, LineSum] = {}
         self.charges: dict[TaxableLines, dict[str, Decimal]] = {}
         self.turnover: TurnoverOf = {}
+        self.lacking = 0
         self.terms: dict[tuple[str, str], LineSum] = {}
         self.further_terms = 0
         self.grouped: list[tuple[str, Line, LineSum]] = []
@@ -197,6 +198,7 @@ class LineSums:
             self.grouped.append((kind, line, some))
 
     def _add_charges(self, line: Line, taxable: TaxableLines) -> None:
+        self.lacking += any(flag in line["flag"] for flag in LACKING.values())
         charged = read_charges(line["charges"], Decimal(line["commission"]))
         of_point = self.charges.setdefault(taxable, {COMMISSION: Decimal(0)})
         for name, amount in charged.amounts.items():

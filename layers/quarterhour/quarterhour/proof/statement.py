@@ -278,12 +278,13 @@ def _charge_sums(sums: LineSums, of_period: Sequence[Json]) -> dict[str, Any]:
         for name, amount in charges.items():
             if name != COMMISSION:
                 fixed[day, name] = exact_sum(fixed.get((day, name), Decimal(0)), amount)
-    if not (fixed or sums.turnover or of_period):
+    if not (fixed or sums.turnover or of_period or sums.lacking):
         return {}
     found = {
         "fixed": [[*key, text_of(amount)] for key, amount in sorted(fixed.items())],
         "turnover": [[*key, first, text_of(amount)] for key, (first, amount) in sorted(sums.turnover.items())],
         "of_period": list(of_period),
+        "lacking": sums.lacking,
     }
     return {"charges": found}
 

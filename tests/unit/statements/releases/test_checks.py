@@ -165,6 +165,11 @@ def test_a_draft_without_tax_points_is_taxed_on_the_last_day_of_its_period() -> 
             ("default_rate", "the draft has 3 lines at the default commission rate, as no rate card applies"),
         ),
         (
+            replace(draft_item(), lacking_lines=2),
+            COMPLETE,
+            ("amount_parts", "2 lines without the tax or shipping that a charge leaves out: charged on more"),
+        ),
+        (
             draft_item(),
             replace(COMPLETE, before=Decimal("4.10")),
             ("change", "the commission is 12.50, and was 4.10 in the period before"),
@@ -173,7 +178,7 @@ def test_a_draft_without_tax_points_is_taxed_on_the_last_day_of_its_period() -> 
         (draft_item(), replace(COMPLETE, disputes=1), ("disputes", "the agency has 1 disputed line")),
         (draft_item(), replace(COMPLETE, held=4), ("held_events", "the agency has 4 held events")),
     ],
-    ids=["default rate", "change", "disputes", "dispute", "held events"],
+    ids=["default rate", "parts of the amount", "change", "disputes", "dispute", "held events"],
 )
 def test_a_warning_does_not_keep_a_draft_from_being_released(
     draft: DraftItem, context: DraftContext, expected: tuple[str, str]

@@ -90,16 +90,18 @@ class ChargeSums:
     """The charges of an account.
 
     ``fixed``: those of lines, by tax point and name, without ``commission``, which is the rest of what lines charge.
-    ``turnover``: what counts for tiers. ``of_period``: what is charged of the whole period.
+    ``turnover``: what counts for tiers. ``of_period``: what is charged of the whole period. ``lacking``: the number of
+    lines that do not say the tax or the shipping in their amount, and are charged without it.
     """
 
     fixed: dict[tuple[str, str], Decimal] = field(default_factory=dict)
     turnover: dict[Definition, CountedTurnover] = field(default_factory=dict)
     of_period: tuple[PeriodCharge, ...] = ()
+    lacking: int = 0
 
     def __bool__(self) -> bool:
         """Return whether there is any."""
-        return bool(self.fixed or self.turnover or self.of_period)
+        return bool(self.fixed or self.turnover or self.of_period or self.lacking)
 
     def add(self, tax_point: str, position: str, charges: Charges) -> None:
         """Add the charges of a line with a tax point and a position."""
@@ -116,6 +118,7 @@ class ChargeSums:
             self.fixed[key] = money.add(self.fixed.get(key, money.ZERO), amount)
         for definition, counted in other.turnover.items():
             self._count(definition, counted)
+        self.lacking += other.lacking
 
     def _count(self, definition: Definition, counted: CountedTurnover) -> None:
         before = self.turnover.get(definition)
@@ -146,6 +149,7 @@ class ChargeSums:
             "fixed": [[*key, money.plain(amount)] for key, amount in sorted(self.fixed.items())],
             "turnover": [[*key, first, money.plain(of)] for key, (first, of) in sorted(self.turnover.items())],
             "of_period": [one.as_dict() for one in self.of_period],
+            "lacking": self.lacking,
         }
 
     @classmethod
@@ -155,6 +159,7 @@ class ChargeSums:
             {(tax_point, name): Decimal(amount) for tax_point, name, amount in values["fixed"]},
             {(name, text): CountedTurnover(first, Decimal(of)) for name, text, first, of in values["turnover"]},
             tuple(map(PeriodCharge.of, values["of_period"])),
+            int(values["lacking"]),
         )
 
 

@@ -17,7 +17,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import day_in
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins
-from quarterhour.reports.lines import COLUMNS, unescape_formula
+from quarterhour.reports.lines import CHARGES, COLUMNS, FLAG, LACKING, unescape_formula
 from quarterhour.statements.drafts.charge_sums import ChargeSums
 from quarterhour.statements.drafts.figures import (
     CHARGED,
@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 PIECE: Final = 8_000_000
 """Characters of lines in memory, after which they are a piece."""
 _FACTS: Final = ("agency", "currency", "type", "commission_rate", "terms", "kind", "prior_period")
-_READ: Final = ("amount", "commission", "currency", "time", "recorded_at", "tax_point", "period", "charges", "position")
-_AMOUNT, _COMMISSION, _CURRENCY, _TIME, _RECORDED_AT, _TAX_POINT, _PERIOD, _CHARGES, _POSITION = map(
-    COLUMNS.index, _READ
-)
+_READ: Final = ("amount", "commission", "currency", "time", "recorded_at", "tax_point", "period", "position", FLAG)
+_AMOUNT, _COMMISSION, _CURRENCY, _TIME, _RECORDED_AT, _TAX_POINT, _PERIOD, _POSITION, _FLAG = map(COLUMNS.index, _READ)
+_CHARGES: Final = COLUMNS.index(CHARGES)
 
 Rows = Iterator[tuple[str, list[str]]]
 """The text of each row of a sealed file, and its cells."""
@@ -70,7 +69,7 @@ class _Running:
 
     ``texts``: those of the account in the piece in memory; ``None`` before its first line. ``in_period`` and ``after``:
     the last quarter-hours with such lines, before the end of the period and after it; empty for none. ``charges``:
-    ``None`` if no line has other charges than ``commission``.
+    ``None`` if no line has other charges than ``commission``, or lacks a part of its amount.
     """
 
     __slots__ = ("after", "amount", "charges", "commission", "in_period", "lines", "texts")
@@ -83,9 +82,10 @@ class _Running:
         self.charges: ChargeSums | None = None
 
     def charge(self, cells: list[str]) -> None:
-        """Add the charges of a line."""
+        """Add the charges of a line, and what it lacks."""
         if self.charges is None:
             self.charges = ChargeSums()
+        self.charges.lacking += any(flag in cells[_FLAG] for flag in LACKING.values())
         charges = read_charges(cells[_CHARGES], Decimal(cells[_COMMISSION]))
         self.charges.add(cells[_TAX_POINT], cells[_POSITION], charges)
 
@@ -192,7 +192,7 @@ class Collector:
             running.lines += 1
             running.amount = money.add(running.amount, Decimal(cells[_AMOUNT]))
             running.commission = money.add(running.commission, Decimal(cells[_COMMISSION]))
-            if cells[_CHARGES]:
+            if cells[_CHARGES] or cells[_FLAG]:
                 running.charge(cells)
             if is_in_period:
                 running.in_period = at

@@ -132,7 +132,7 @@ class Draft(NamedTuple):
         listed = ListedDraft(self.account, self.figures, self.sums.lines, self.sums.prior_period_lines, files)
         state = DraftState.NEW if plan.is_automatic else DraftState.OPEN
         item = DraftItem(plan.period, plan.bound, listed, self.default_rate_lines, self.tax_points(plan.period), state)
-        return replace(item, of_period=self.sums.charges.whole)
+        return replace(item, of_period=self.sums.charges.whole, lacking_lines=self.sums.charges.lacking)
 
     @property
     def default_rate_lines(self) -> int:
@@ -204,7 +204,8 @@ class DraftItem:
     commission is by the default commission rate. ``tax_points``: as spans of days without a gap. ``revision``: the
     number of its released documents. ``number``: of its statement, empty without one. ``decisions``: in their order.
     ``before_first_period``: the lines of the account that the run has found and that are on no statement.
-    ``of_period``: what of the exact commission is charged of the whole period, and so for no line.
+    ``of_period``: what of the exact commission is charged of the whole period, and so for no line. ``lacking_lines``:
+    the number of lines that are charged without the tax or the shipping of which their rate card speaks.
     """
 
     period: Period
@@ -218,6 +219,7 @@ class DraftItem:
     decisions: tuple[DraftDecision, ...] = ()
     before_first_period: Sum | None = None
     of_period: Decimal = money.ZERO
+    lacking_lines: int = 0
 
     @property
     def account(self) -> Account:
@@ -254,6 +256,7 @@ class DraftItem:
         return {
             **({"before_first_period": before.as_list()} if before else {}),
             **({"of_period": money.plain(self.of_period)} if self.of_period else {}),
+            **({"lacking_lines": self.lacking_lines} if self.lacking_lines else {}),
             **draft_key(self.period, self.account),
             **draft_index(self.period, self.account, is_open=self.state not in DONE, due=due),
             "period": str(self.period),
@@ -295,4 +298,5 @@ class DraftItem:
             tuple(map(DraftDecision.of, values["decisions"])),
             Sum.of(values["before_first_period"]) if "before_first_period" in values else None,
             Decimal(values.get("of_period", "0")),
+            int(values.get("lacking_lines", 0)),
         )

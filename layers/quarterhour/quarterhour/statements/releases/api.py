@@ -20,7 +20,7 @@ class DraftCheck(TypedDict):
         one_of(
             [
                 *("held", "order", "owner", "agency", "tax", "tax_percent", "tax_place", "tax_vat_id", "refused"),
-                *("default_rate", "change", "disputes"),
+                *("default_rate", "amount_parts", "change", "disputes"),
                 *("before_first_period", "held_events"),
             ]
         ),

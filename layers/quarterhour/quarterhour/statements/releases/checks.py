@@ -146,6 +146,9 @@ def _warnings(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
     if lines:
         message = f"the draft has {_counted(lines, 'line')} at the default commission rate, as no rate card applies"
         yield Check("default_rate", Level.WARNING, message)
+    if lacking := draft.lacking_lines:
+        message = f"{_counted(lacking, 'line')} without the tax or shipping that a charge leaves out: charged on more"
+        yield Check("amount_parts", Level.WARNING, message)
     if context.before is not None and _is_sudden(context.before, commission):
         before, now = money.plain(context.before), money.plain(commission)
         yield Check("change", Level.WARNING, f"the commission is {now}, and was {before} in the period before")
