@@ -5,6 +5,7 @@ import json
 import sys
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
@@ -21,7 +22,7 @@ from quarterhour_tools.output import as_json, counted, plain_console
 from quarterhour_tools.statements import drafts
 from quarterhour_tools.statements.files import read_statements, sealed_periods, statement_as_dict
 from quarterhour_tools.statements.invoice_cii import statement_cii
-from quarterhour_tools.statements.pdf import PDF, MissingLettersError, statement_pdf
+from quarterhour_tools.statements.pdf import PDF, NoPdfError, statement_pdf
 from quarterhour_tools.statements.tables import listed_statuses, print_statements
 from quarterhour_tools.target.deployment import api, configure_target, invoke, month, sealed_files
 
@@ -85,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pdf",
         action="store_true",
-        help="with --out, write a PDF of each statement, too: PDF/A-3 with an electronic invoice inside (Factur-X)",
+        help="with --out, write a tagged PDF/A-3a of each statement, too, with an electronic invoice inside (Factur-X)",
     )
 
 
@@ -117,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
 def _write(args: argparse.Namespace, files: Objects, statements: Sequence[Document], folder: Path) -> bool:
     """Download statements into a folder, unless it is that of the statements; print what to look at, and open it.
 
-    Return whether no PDF is missing: a statement with letters that no font has gets none.
+    Return whether no PDF is missing: a statement with letters that no font has, or with a broken logo, gets none.
     """
     whole = True
     if folder != args.folder:
@@ -125,7 +126,7 @@ def _write(args: argparse.Namespace, files: Objects, statements: Sequence[Docume
     for one in statements:
         try:
             shown = (_write_pdf(folder, one) if args.pdf else folder / one.prefix / PAGE).resolve()
-        except MissingLettersError as error:
+        except NoPdfError as error:
             print(f"{one.number} has no PDF: {error}", file=sys.stderr)
             whole = False
             continue
@@ -222,7 +223,8 @@ def _write_pdf(folder: Path, statement: Document) -> Path:
     if why := why_no_invoice(document):
         print(f"{statement.number}: its PDF has no electronic invoice inside: {why}", file=sys.stderr)
     file = place / PDF
-    file.write_bytes(statement_pdf((place / PAGE).read_bytes(), statement_cii(document)))
+    issued_on = date.fromisoformat(document["issued_on"])
+    file.write_bytes(statement_pdf((place / PAGE).read_bytes(), statement_cii(document), issued_on))
     return file
 
 

@@ -1,36 +1,35 @@
-"""A statement as PDF: its page, with its XML inside."""
+"""A statement as PDF: its page, laid out by Typst, with its XML inside."""
 
-import io
-import logging
+import json
+import re
 from collections.abc import Iterable
-from typing import Any, Final
+from datetime import UTC, date, datetime, time
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, cast
 
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.statements.page_tree import page_data
 
 PDF: Final = "statement.pdf"
 """The name of the file, beside ``statement.html``."""
 EMBEDDED: Final = "factur-x.xml"
 """The name that Factur-X and ZUGFeRD give the XML inside a PDF."""
 
-_PANGO: Final = (
-    "PDF files need the library Pango. On Debian and Ubuntu: "
-    "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0; on macOS: brew install pango"
-)
-_MISSING: Final = ".notdef glyph"
-"""How the library's warning of a letter begins that no font has."""
+_TEMPLATE: Final = files("quarterhour_tools.statements") / "statement.typ"
+_STANDARD: Final = "a-3a"
+_MISSING: Final = re.compile(r'the text `"((?:[^"\\]|\\.)+)"` could not be displayed')
+"""How Typst says that no font has some letters, which it writes as Rust does."""
+_ESCAPED: Final = re.compile(r"\\u\{([0-9a-f]+)\}|\\(.)")
 _FONTS: Final = "install a font that has them, such as fonts-noto and fonts-noto-cjk on Debian and Ubuntu"
 _MOST_LETTERS: Final = 20
 _FACTUR_X: Final = "urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#"
-_ACCENT: Final = "#1d5bbf"
-_STYLE: Final = """
-.due{display:table!important;width:100%!important}
-.due>*{display:table-cell!important;vertical-align:middle!important}
-.facts{display:table!important}
-.facts div{display:table-row!important}
-.facts dt,.facts dd{display:table-cell!important;padding:.07rem 1.25rem .07rem 0!important}
-.parties .facts,.parties .facts div,.parties .facts dt,.parties .facts dd{display:block!important}
-"""
-"""Tables in place of the page's grids within grids, which WeasyPrint does not lay out."""
+_SCHEMAS_END: Final = b"</rdf:Bag></pdfaExtension:schemas>"
+"""Where the metadata of Typst's PDF/A end the schemas that they describe."""
+_METADATA: Final = re.compile(
+    rb"(?P<number>\d+) 0 obj\s<</Length \d+/Type/Metadata/Subtype/XML>>\sstream\n(?P<content>.*?)\nendstream", re.DOTALL
+)
+_TRAILER: Final = re.compile(rb"trailer\s<<(?P<of>.*)>>\sstartxref\s(?P<table>\d+)\s%%EOF\s*\Z", re.DOTALL)
 _PROPERTIES: Final = {
     "DocumentFileName": (EMBEDDED, "The name of the embedded XML document"),
     "DocumentType": ("INVOICE", "The type of the hybrid document"),
@@ -39,7 +38,11 @@ _PROPERTIES: Final = {
 }
 
 
-class MissingLettersError(ToolError):
+class NoPdfError(ToolError):
+    """A page cannot be laid out, such as one with a broken logo."""
+
+
+class MissingLettersError(NoPdfError):
     """No font of the machine has some letters of a page."""
 
     def __init__(self, letters: Iterable[str]) -> None:
@@ -48,60 +51,59 @@ class MissingLettersError(ToolError):
         super().__init__(f"no font here has {', '.join(names[:_MOST_LETTERS])}{more}: {_FONTS}")
 
 
-class _Letters(logging.Filter):
-    """Collects the letters that no font has from the library's warnings; drops all warnings."""
+def statement_pdf(page: bytes, xml: bytes | None, issued_on: date) -> bytes:
+    """Return a page as tagged PDF/A-3a. With its XML inside, it is an invoice of Factur-X and ZUGFeRD.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.missing: dict[str, None] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if str(record.msg).startswith(_MISSING) and isinstance(record.args, tuple):
-            self.missing[str(record.args[0])] = None
-        return record.levelno >= logging.ERROR
-
-
-def statement_pdf(page: bytes, xml: bytes | None) -> bytes:
-    """Return a page as PDF/A-3b. With its XML inside, it is an invoice of Factur-X and ZUGFeRD.
-
-    ``page``: the content of ``statement.html``, which loads nothing. ``xml``: in the syntax CII. Raises ``ToolError``
-    if a library is missing, and ``MissingLettersError`` if letters are, as PDF/A forbids boxes in their place.
+    ``page``: the content of ``statement.html``. ``xml``: in the syntax CII. The same content and fonts give the same
+    bytes. Raises ``NoPdfError``; ``MissingLettersError`` if no font has some letters, as PDF/A forbids boxes in their
+    place.
     """
-    weasyprint = _weasyprint()
-    embedded = {}
-    if xml is not None:
-        attachment = weasyprint.Attachment(
-            file_obj=io.BytesIO(xml), name=EMBEDDED, description="The invoice as XML", relationship="Alternative"
-        )
-        embedded = {"attachments": [attachment], "xmp_metadata": [io.BytesIO(_metadata())]}
-    # Only what is in the page itself is read, such as a logo, whatever the file may name.
-    fetcher = weasyprint.urls.URLFetcher(allowed_protocols=["data"])
-    # The style of the page does not reach into its charts here.
-    text = page.decode().replace("<svg ", f'<svg fill="{_ACCENT}" ')
-    html = weasyprint.HTML(string=text, url_fetcher=fetcher)
-    letters = _Letters()
-    logger = logging.getLogger("weasyprint")
-    logger.addFilter(letters)
+    import typst  # noqa: PLC0415 - 0.1 s, and only this needs it
+
+    inputs = {"page": json.dumps(page_data(page)), **({"xml": xml.decode()} if xml else {})}
+    made = datetime.combine(issued_on, time(), UTC)
+    compiler = typst.Compiler(_TEMPLATE.read_bytes(), font_paths=_fonts(), sys_inputs=inputs)
     try:
-        pdf: bytes = html.write_pdf(pdf_variant="pdf/a-3b", stylesheets=[weasyprint.CSS(string=_STYLE)], **embedded)
-    finally:
-        logger.removeFilter(letters)
-    if letters.missing:
-        raise MissingLettersError(letters.missing)
-    return pdf
+        pdf = cast("bytes", compiler.compile(format="pdf", pdf_standards=_STANDARD, timestamp=made))
+    except typst.TypstError as error:
+        if letters := dict.fromkeys("".join(map(_unescaped, _MISSING.findall(error.diagnostic)))):
+            raise MissingLettersError(letters) from error
+        raise NoPdfError(f"the page cannot be laid out as PDF: {error.message}") from error
+    return pdf if xml is None else _with_factur_x(pdf)
 
 
-def _weasyprint() -> Any:  # noqa: ANN401 - a module without types
-    # Loading it takes a second, and fails without Pango; only this command needs it.
-    try:
-        import weasyprint  # noqa: PLC0415
-    except OSError as error:
-        raise ToolError(_PANGO) from error
-    return weasyprint
+@cache
+def _fonts() -> Any:  # noqa: ANN401 - a module without types
+    """Return the fonts of the machine and those of Typst, which have Latin, Greek, Cyrillic and Hebrew letters."""
+    import typst  # noqa: PLC0415 - as above
+
+    return typst.Fonts()
 
 
-def _metadata() -> bytes:
-    """Return what the metadata of the PDF say of its XML, with the description of that schema that PDF/A demands."""
+def _unescaped(text: str) -> str:
+    """Return a text that is written as a string of Rust."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else found[2], text)
+
+
+def _with_factur_x(pdf: bytes) -> bytes:
+    """Return a PDF with an update of its metadata, which then say what its XML is."""
+    found, trailer = _METADATA.search(pdf), _TRAILER.search(pdf)
+    if found is None or trailer is None:
+        raise NoPdfError("the metadata of the PDF are not where Typst writes them")
+    begin, end, rest = found["content"].partition(_SCHEMAS_END)
+    values, described = _metadata()
+    of_document = f'<rdf:Description rdf:about="" xmlns:fx="{_FACTUR_X}">{values}</rdf:Description></rdf:RDF>'
+    content = begin + described.encode() + end + rest.replace(b"</rdf:RDF>", of_document.encode())
+    number, separated = int(found["number"]), pdf.rstrip() + b"\n"
+    begun = b"%d 0 obj\n<</Length %d/Type/Metadata/Subtype/XML>>\nstream\n" % (number, len(content))
+    updated = separated + begun + content + b"\nendstream\nendobj\n"
+    table = b"xref\n%d 1\n%010d 00000 n \n" % (number, len(separated))
+    last = b"trailer\n<<%s/Prev %s>>\nstartxref\n%d\n%%%%EOF\n" % (trailer["of"], trailer["table"], len(updated))
+    return updated + table + last
+
+
+def _metadata() -> tuple[str, str]:
+    """Return what the metadata say of the XML, and the description of that schema that PDF/A demands."""
     values = "".join(f"<fx:{name}>{value}</fx:{name}>" for name, (value, _) in _PROPERTIES.items())
     described = "".join(
         '<rdf:li rdf:parseType="Resource">'
@@ -110,15 +112,8 @@ def _metadata() -> bytes:
         f"<pdfaProperty:description>{description}</pdfaProperty:description></rdf:li>"
         for name, (_, description) in _PROPERTIES.items()
     )
-    return (
-        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
-        f'<rdf:Description rdf:about="" xmlns:fx="{_FACTUR_X}">{values}</rdf:Description>'
-        '<rdf:Description rdf:about="" xmlns:pdfaExtension="http://www.aiim.org/pdfa/ns/extension/" '
-        'xmlns:pdfaSchema="http://www.aiim.org/pdfa/ns/schema#" '
-        'xmlns:pdfaProperty="http://www.aiim.org/pdfa/ns/property#">'
-        '<pdfaExtension:schemas><rdf:Bag><rdf:li rdf:parseType="Resource">'
-        "<pdfaSchema:schema>Factur-X PDFA Extension Schema</pdfaSchema:schema>"
+    return values, (
+        '<rdf:li rdf:parseType="Resource"><pdfaSchema:schema>Factur-X PDFA Extension Schema</pdfaSchema:schema>'
         f"<pdfaSchema:namespaceURI>{_FACTUR_X}</pdfaSchema:namespaceURI><pdfaSchema:prefix>fx</pdfaSchema:prefix>"
-        f"<pdfaSchema:property><rdf:Seq>{described}</rdf:Seq></pdfaSchema:property>"
-        "</rdf:li></rdf:Bag></pdfaExtension:schemas></rdf:Description></rdf:RDF>"
-    ).encode()
+        f"<pdfaSchema:property><rdf:Seq>{described}</rdf:Seq></pdfaSchema:property></rdf:li>"
+    )

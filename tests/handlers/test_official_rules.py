@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import typst
 
 from quarterhour.model.countries import COUNTRIES
 from quarterhour.model.currencies import LIVES, MINOR_DIGITS
@@ -131,13 +132,14 @@ def pdfs() -> Files:
     names = ("German", "French", "Dutch credit note", "long names", "right to left", "nobody")
     documents = {name: EXAMPLES[name] for name in names}
     assert [name for name, one in documents.items() if statement_cii(one) is None] == ["nobody"]
-    return {name: statement_pdf(statement_page(one), statement_cii(one)) for name, one in documents.items()}
+    return {
+        name: statement_pdf(statement_page(one), statement_cii(one), date.fromisoformat(one["issued_on"]))
+        for name, one in documents.items()
+    }
 
 
 def a_pdf_that_is_no_pdf_a() -> Files:
-    import weasyprint  # noqa: PLC0415 - needs Pango, which the rules of XML do not
-
-    return {"plain": weasyprint.HTML(string="<p>plain").write_pdf()}
+    return {"plain": typst.compile(b"plain", format="pdf")}
 
 
 CORRECT: Final = (

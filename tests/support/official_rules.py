@@ -1,4 +1,4 @@
-"""What official rules find in electronic invoices: EN 16931 in XML, PDF/A-3b in PDF. Java runs them."""
+"""What official rules find in electronic invoices: EN 16931 in XML, PDF/A-3a in PDF. Java runs them."""
 
 import shutil
 import subprocess

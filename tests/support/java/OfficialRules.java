@@ -18,7 +18,7 @@ import org.verapdf.pdfa.results.TestAssertion;
 /**
  * Prints what official rules find in files: a line for each finding, with the file, the rule and the message.
  *
- * <p>XML files are held to the schemas and the rules of EN 16931, PDF files to PDF/A-3b. The last line is "done".
+ * <p>XML files are held to the schemas and the rules of EN 16931, PDF files to PDF/A-3a. The last line is "done".
  */
 final class OfficialRules {
     private static final Map<String, DVRCoordinate> RULES = Map.of(
@@ -63,8 +63,8 @@ final class OfficialRules {
     }
 
     private void checkPdf(File file) throws Exception {
-        try (var parser = Foundries.defaultInstance().createParser(file, PDFAFlavour.PDFA_3_B);
-                var validator = Foundries.defaultInstance().createValidator(PDFAFlavour.PDFA_3_B, false)) {
+        try (var parser = Foundries.defaultInstance().createParser(file, PDFAFlavour.PDFA_3_A);
+                var validator = Foundries.defaultInstance().createValidator(PDFAFlavour.PDFA_3_A, false)) {
             for (TestAssertion one : validator.validate(parser).getTestAssertions()) {
                 if (one.getStatus() != TestAssertion.Status.PASSED) {
                     print(file, one.getRuleId().getClause(), one.getMessage() + " " + one.getErrorMessage());
