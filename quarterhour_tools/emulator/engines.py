@@ -88,8 +88,8 @@ def _environment_variables(variables: Mapping[str, str], *, whole: bool = True) 
     own = {name: value for name, value in variables.items() if whole or name.startswith(_OF_AWS)}
     own = {**_AWS, "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, **own}
     hidden = {
-        name: value
-        for name, value in os.environ.items()
+        name: os.environ[name]
+        for name in os.environ  # reading all values would take longer than most calls
         if name in own or name.startswith(_OF_AWS) or (whole and name not in _KEPT)
     }
     for name in hidden:

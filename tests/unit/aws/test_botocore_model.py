@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -218,3 +219,33 @@ def test_no_operation_walks_the_shapes_of_an_item(pair: ClientPair) -> None:
 def test_other_sessions_keep_botocores_description(pair: ClientPair) -> None:
     ours, theirs = (client.meta.service_model.shape_for("ItemList") for client in (pair.ours, pair.plain))
     assert (ours.type_name, theirs.type_name) == ("structure", "list")
+
+
+WAYS: Final[list[tuple[str, Any]]] = [
+    *((one, {}) for one in get_session().get_available_partitions()),
+    ("aws", {"use_fips_endpoint": True}),
+    ("aws", {"use_dualstack_endpoint": True}),
+]
+
+
+@cases(("partition", "way"), WAYS)
+def test_a_call_goes_where_botocore_sends_it_and_is_signed_for_the_same_region(
+    partition: str, way: dict[str, Any]
+) -> None:
+    regions = get_session().get_available_regions("dynamodb", partition)
+    for region in {*regions[:1], *regions[-1:]}:
+        found: list[tuple[str, str]] = []
+        for session in (get_session(), clients.session.__wrapped__()):
+            client: Any = session.create_client(
+                "dynamodb", config=CONFIG.merge(Config(**way)), **{**OWN, "region_name": region}
+            )
+            client.meta.events.register("before-send.dynamodb", partial(_noted, found))
+            client.describe_table(TableName="t")
+        assert found[0] == found[1]
+
+
+def _noted(found: list[tuple[str, str]], request: AWSPreparedRequest, **_: object) -> AWSResponse:
+    authorization: Any = request.headers["Authorization"]
+    found.append((request.url, authorization.decode().partition("Credential=")[2].split(", ")[0]))
+    headers: Any = {"content-type": "application/x-amz-json-1.0"}
+    return AWSResponse(request.url, 200, headers, Raw(b"{}"))

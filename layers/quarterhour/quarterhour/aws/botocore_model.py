@@ -4,12 +4,16 @@ botocore converts requests and responses shape by shape. For items, that is a me
 the JSON already has the form that the caller sees. A document has no shapes to convert. The rest of the description
 stays as it is.
 
+Its rules of endpoints are left out. botocore would gather their eight parameters for each call; without them, it takes
+the endpoint from its list of regions, once for a client.
+
 Binary values are in it as base64, which botocore would decode. ``items.binary`` and ``items.bytes_of`` convert those
 of the ledger's segments; ``items`` refuses all others both ways. A copied item keeps them.
 """
 
 from typing import Any, Final
 
+from botocore.exceptions import UnknownServiceError
 from botocore.loaders import Loader
 
 DOCUMENTS: Final = (
@@ -39,7 +43,9 @@ class Descriptions(Loader):
     """Loads botocore's descriptions of AWS's services; in DynamoDB's, items are documents."""
 
     def load_service_model(self, service_name: str, type_name: str, api_version: str | None = None) -> Any:  # noqa: ANN401 - as in botocore
-        """Return a description as botocore's loader does."""
+        """Return a description as botocore's loader does; raise ``UnknownServiceError`` if there is none."""
+        if (service_name, type_name) == ("dynamodb", "endpoint-rule-set-1"):
+            raise UnknownServiceError(service_name=service_name, known_service_names="")
         model = super().load_service_model(service_name, type_name, api_version)
         if (service_name, type_name) != ("dynamodb", "service-2"):
             return model
