@@ -73,6 +73,7 @@ def test_every_named_query_gives_the_figures_of_the_api(
         "agencies-that-sell-less": api.selling_less(),
         "refunds-by-age": api.refunds_by_age(),
         "commission-by-product": api.commission_by_product(),
+        "commission-by-charge": api.commission_by_charge(),
         "commission-by-product-and-week": api.commission_by_week(),
         "customers": api.customers(),
         "cohorts": api.cohorts(),
@@ -233,6 +234,32 @@ def test_refunds_that_were_taken_back_are_none_of_the_refunds_and_count_with_the
         assert [row[:4] for row in by_age] == [("GBP", "00 to 07 days", 1, Decimal("-40.00"))]
         ((*_, commission, would_be, difference),) = rows_of(database, DECLARED.query("rate-card").sql)
         assert (commission, would_be, difference) == (6, Decimal("7.2"), Decimal("1.2"))
+
+
+def test_charges_are_rows_by_name_and_a_run_sums_them_up(tmp_path: Path) -> None:
+    charges = [
+        {"name": "payment fee", "percent": "1", "fixed": "0.25"},
+        {"name": "commission", "tiers": {"per": "month", "mode": "volume", "steps": [{"from": "0", "percent": "5"}]}},
+    ]
+    with world_opened({"commission_rate": "0.10"}) as world:
+        rules = [{"currency": "GBP", "charges": charges}]
+        world.write("/documents/rate-card:42", {"valid_from": "2026-01-01T00:00:00Z", "rules": rules})
+        post(
+            world,
+            [sale("s1", "100.00"), refund("r1", "-40.00", "s1"), sale("s2", "10", agency="7", commission_rate="0.15")],
+        )
+        world.pass_time(hours=1)
+        world.report()
+        folder = copied(world, tmp_path)
+    with opened(folder, DECLARED, "256MB") as database:
+        assert rows_of(database, DECLARED.query("commission-by-charge").sql) == [
+            ("GBP", "2026-10", "commission", Decimal("1.5"), 60),
+            ("GBP", "2026-10", "payment fee", Decimal("0.75"), None),
+        ]
+        assert rows_of(database, "SELECT agency, charges FROM summaries ORDER BY agency") == [
+            ("42", "commission:0.00000000;payment fee:0.75000000;commission:60.00000000@month/account/volume/0=5"),
+            ("7", None),
+        ]
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ def test_a_report_has_no_base_currency(world: World) -> None:
     assert "base" not in manifest
     assert "rates" not in manifest
     with world.stack.bucket.open("reports/2026/10/23/0130-0145/summary.csv") as file:
-        assert file.readline().rstrip().endswith(b"commission,commission_rounded_half_even,payments")
+        assert file.readline().rstrip().endswith(b"commission,commission_rounded_half_even,payments,charges")
 
 
 def test_exchange_rates_are_stored_without_a_base_currency(world: World) -> None:

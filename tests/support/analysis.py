@@ -130,6 +130,10 @@ class Api:
         rows = [(*key, *sums) for key, sums in self._by("currency", "product").items()]
         return sorted(rows, key=lambda row: (row[0], -row[-1], row[1] is None, row[1]))
 
+    def commission_by_charge(self) -> list[Row]:
+        rows = [(*key, sums[-1]) for key, sums in self._by("currency", "period").items()]
+        return [(currency, period, "commission", sums, None) for currency, period, sums in sorted(rows)]
+
     def commission_by_week(self) -> list[Row]:
         rows = [(*key, *sums) for key, sums in self._by("currency", "week", "product").items()]
         return sorted(rows, key=lambda row: (row[0], row[1], -row[-1], row[2] is None, row[2]))

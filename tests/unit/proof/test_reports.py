@@ -138,9 +138,9 @@ def test_totals_in_the_base_currency_are_proven_from_the_pinned_exchange_rates()
     objects = in_euros()
     assert check(objects).problems == []
     assert objects[f"{BASE}summary.csv"].decode().splitlines()[1:] == [
-        "42,GBP,2026-10,1,8,0,8,0.8,0.80,0,EUR,10.00,0.00,10.00,1.00,0.00,",
-        "7,EUR,2026-10,1,1,0,1,0.1,0.10,0,EUR,1.00,0.00,1.00,0.10,0.00,",
-        "7,GBP,2026-10,1,1,0,1,0.1,0.10,0,EUR,,,,,,no rate of GBP at the end of 202610230215",
+        "42,GBP,2026-10,1,8,0,8,0.8,0.80,0,,EUR,10.00,0.00,10.00,1.00,0.00,",
+        "7,EUR,2026-10,1,1,0,1,0.1,0.10,0,,EUR,1.00,0.00,1.00,0.10,0.00,",
+        "7,GBP,2026-10,1,1,0,1,0.1,0.10,0,,EUR,,,,,,no rate of GBP at the end of 202610230215",
     ]
 
 

@@ -154,7 +154,7 @@ def test_each_period_is_converted_and_rounded_alone() -> None:
 
 def test_without_a_base_currency_the_summary_has_no_columns_for_it() -> None:
     header = summary(RunTotals.of([])).decode().splitlines()[0]
-    assert header.endswith("commission,commission_rounded_half_even,payments")
+    assert header.endswith("commission,commission_rounded_half_even,payments,charges")
 
 
 def test_pinned_exchange_rates_are_parsed_as_they_were_stored() -> None:

@@ -673,7 +673,7 @@ def test_each_quarter_hour_is_converted_at_the_exchange_rate_in_force_at_its_end
     assert {base for _, base in store.pins} == {"EUR"}
     summary = store.objects[f"{FOLDER}summary.csv"].decode().splitlines()
     # 12.50 at 0.8 and 3 at 0.4.
-    assert [row.split(",")[10:12] for row in summary[1:]] == [["EUR", "23.12"], ["EUR", "7.00"]]
+    assert [row.split(",")[11:13] for row in summary[1:]] == [["EUR", "23.12"], ["EUR", "7.00"]]
 
 
 def test_pinned_exchange_rates_are_used_whatever_is_in_force() -> None:

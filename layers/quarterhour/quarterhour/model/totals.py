@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from quarterhour.model import money
-from quarterhour.model.charge_totals import NO_CHARGE_TOTALS, ChargeTotals
-from quarterhour.model.charges import COMMISSION
+from quarterhour.model.charge_totals import NO_CHARGE_TOTALS, OF_SCHEME, ChargeTotals
+from quarterhour.model.charges import COMMISSION, Charges, write_charges
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
@@ -95,6 +95,12 @@ class Totals:
         others = self.charges.amounts
         rest = money.add(self.commission, money.negated(money.total(others.values())))
         return {COMMISSION: money.plain(rest), **{name: money.plain(amount) for name, amount in others.items()}}
+
+    def charges_text(self) -> str:
+        """Return the charges as one text, as a line has them, with the turnover of tiers; empty if they are plain."""
+        turnover = ((key.partition(OF_SCHEME), counted) for key, counted in self.charges.turnover.items())
+        amounts = {name: Decimal(amount) for name, amount in self.by_charge().items()}
+        return write_charges(Charges(amounts, {(name, text): counted for (name, _, text), counted in turnover}))
 
     def without_payments(self) -> "api.SalesSums":
         """Return the figures of ``as_dict`` that say nothing of payments."""

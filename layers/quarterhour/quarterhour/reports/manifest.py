@@ -102,8 +102,8 @@ def rates_file(plan: Plan, conversion: Conversion | None) -> File | None:
 def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:
     """Return the CSV summary of a run: one line per account and period.
 
-    A line has exact figures, and the commission rounded to the minor unit. With a conversion, the figures in the base
-    currency follow; a note names the exchange rates that are missing.
+    A line has exact figures, the commission rounded to the minor unit, and the charges as a sealed line has them. With
+    a conversion, the figures in the base currency follow; a note names the exchange rates that are missing.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -119,6 +119,7 @@ def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:
             "commission",
             "commission_rounded_half_even",
             "payments",
+            "charges",
             *(_in_base_columns() if conversion else []),
         ]
     )
@@ -128,7 +129,8 @@ def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:
         figures = [money.plain(value) for value in (sums.gross, sums.refunds, sums.net, sums.commission)]
         rounded = money.plain(money.on_statement(sums.commission, account.currency))
         converted = _in_base(row, conversion) if conversion else []
-        writer.writerow([*key, sums.events, *figures, rounded, money.plain(sums.payments), *converted])
+        others = money.plain(sums.payments), sums.charges_text() if sums.charges else ""
+        writer.writerow([*key, sums.events, *figures, rounded, *others, *converted])
     return text.getvalue().encode()
 
 
