@@ -26,6 +26,7 @@ from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
 from quarterhour.aws.workers import Workers
+from quarterhour.model import money
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.periods import Calendar, Period
@@ -362,6 +363,7 @@ def _runners(bucket: _Bucket) -> tuple[DraftRunner, ReleaseRunner, _Table]:
         StatementStatusStore(client, entities),
         _Contexts(entities, made_up.plan_of),
         settings,
+        paid_since=lambda _: money.ZERO,
     )
     return DraftRunner(stores, settings), releases, made_up
 

@@ -20,6 +20,7 @@ from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.statements.drafts.reseal import StatementResealer
 from quarterhour.statements.drafts.service import DraftRunner
 from quarterhour.statements.plan import StatementSettings, read_period
+from quarterhour.statements.previews.unbilled import paid_since
 from quarterhour.statements.releases.context import DraftContexts
 from quarterhour.statements.releases.reseal import PeriodResealer
 from quarterhour.statements.releases.run import ReleaseRunner
@@ -36,7 +37,8 @@ reader = SettingsReader.of(resources)
 def releaser_of(settings: StatementSettings) -> ReleaseRunner:
     """Return what releases drafts by the settings of an invocation."""
     statuses, contexts = StatementStatusStore(dynamodb, entities), DraftContexts.of(resources)
-    return ReleaseRunner(ReleaseStore(dynamodb, table, workers), stores.files, statuses, contexts, settings)
+    store, paid = ReleaseStore(dynamodb, table, workers), paid_since(resources, stores)
+    return ReleaseRunner(store, stores.files, statuses, contexts, settings, paid_since=paid)
 
 
 @observed

@@ -69,6 +69,27 @@ def test_a_statement_names_its_dates_and_its_documents_with_links_to_their_files
     ]
 
 
+@pytest.mark.parametrize(
+    ("paid", "since", "due_on"), [("15.00", "15.00", None), ("4.00", "4.00", "2026-12-02"), ("40.00", "15.00", None)]
+)
+def test_a_statement_that_is_issued_again_asks_only_for_what_has_not_been_paid_since(
+    shop: Marketplace, paid: str, since: str, due_on: str | None
+) -> None:
+    """The payment is on no statement yet: November's has it."""
+    shop.record(payment("p1", paid))
+    shop.world.drain()
+    decide(shop, "cancel", 2)
+    decide(shop, "release", 4)
+    found = json.loads(shop.read(f"{FOLDER}/3/statement.json"))
+    facts = [found[name] for name in ("replaces", "replaced_on", "closing", "paid_since", "due_on")]
+    assert facts == ["S-000001", "2026-11-02", "15.00", since, due_on]
+    xml = shop.read(f"{FOLDER}/3/statement.xml").decode()
+    assert f">{since}</cbc:PrepaidAmount>" in xml
+    assert "<cbc:ID>S-000001</cbc:ID>\n<cbc:IssueDate>2026-11-02</cbc:IssueDate>" in xml
+    still = [one["open"] for one in shop.world.read("/receivables")["items"]]
+    assert still == {"4.00": ["11.00"], "15.00": [], "40.00": ["0"]}[paid]
+
+
 def test_a_cancelled_statement_keeps_its_figures_and_names_the_document_that_cancels_it(shop: Marketplace) -> None:
     before = shop.world.read(OCTOBER)
     decide(shop, "cancel", 2)

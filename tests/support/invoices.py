@@ -58,6 +58,8 @@ def invoice_document(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "closing": f"{closing:f}",
         "cancels": None,
         "replaces": None,
+        "replaced_on": None,
+        "paid_since": "0",
         "tax_in": None,
         "currency": "EUR",
         "owner": SELLER,
@@ -99,7 +101,10 @@ def every_kind() -> dict[str, dict[str, Any]]:
         "cancelled credit note": invoice_document(
             cancels={"number": "C-000002", "issued_on": "2026-11-04", "document": "credit_note"}
         ),
-        "replacement": invoice_document(replaces="S-000009"),
+        "replacement": invoice_document(replaces="S-000009", replaced_on="2026-11-04"),
+        "replacement that is paid": invoice_document(
+            replaces="S-000009", replaced_on="2026-11-04", paid_since="264.02", due_on=None
+        ),
         "credit note for an earlier month": invoice_document(
             row("-84.70", "-16.94"), earlier_months=[{"month": "2026-10", **sums(1, "-847", "-84.70", "net")}]
         ),

@@ -62,6 +62,8 @@ def statement(**changed: Any) -> dict[str, Any]:
         "period_charges": [],
         "cancels": None,
         "replaces": None,
+        "replaced_on": None,
+        "paid_since": "0",
         "period": "2026-11",
         "from": "2026-11-01T00:00:00Z",
         "to": "2026-12-01T00:00:00Z",

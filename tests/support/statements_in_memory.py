@@ -22,6 +22,7 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.workers import Workers
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.identifiers import Account
+from quarterhour.model.money import ZERO
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.agencies.agency import Agency, TaxProfile
 from quarterhour.registry.owner import Owner
@@ -84,7 +85,9 @@ class StatementRuns:
             workers=Workers(1),
             began=lambda: run_bounds(self.runs[0]["sk"])[0],
         )
-        releaser = ReleaseRunner(self.store, stores.files, self._statuses, self._contexts, self.settings)
+        releaser = ReleaseRunner(
+            self.store, stores.files, self._statuses, self._contexts, self.settings, paid_since=lambda _: ZERO
+        )
         with using(ManualClock(now)), self._with_parties():
             periods = DraftRunner(stores, self.settings).run(lambda: 900.0).periods
             releaser.run(lambda: 900.0)

@@ -30,9 +30,9 @@ _SAME: Final = ("owner", "customer", "language", "collects", "payment_days")
 class ReleasedDraft:
     """What is released of a draft.
 
-    ``revision``: the number of its documents. ``number``, ``document`` and ``issued_on``: of the statement that is not
-    cancelled, the number empty without one. ``carried``: the remainders that it was rounded with, ``None`` if it cannot
-    be read. ``cancelled``: the number of the one that was cancelled last.
+    ``revision``: the number of its documents. ``number`` and ``document``: of the statement that is not cancelled,
+    empty without one. ``issued_on``: of it, or of the one that was cancelled last. ``carried``: the remainders that it
+    was rounded with, ``None`` if it cannot be read. ``cancelled``: the number of the one that was cancelled last.
     """
 
     revision: int = 0
@@ -45,7 +45,7 @@ class ReleasedDraft:
     def after(self, row: Document, issued_on: str, right: Json | None) -> "ReleasedDraft":
         """Return what is released after one more document; ``right``: what that must hold, if it can be read."""
         if row.cancels:
-            return ReleasedDraft(row.revision, cancelled=row.cancels)
+            return ReleasedDraft(row.revision, issued_on=self.issued_on, cancelled=row.cancels)
         carried = (right["previous"]["remainders"] if right["previous"] else NOTHING) if right else None
         return ReleasedDraft(row.revision, row.number, row.kind, issued_on, carried)
 
@@ -83,6 +83,7 @@ class FoundDocument:
         ``document``: what it holds. What is not known of a document before, which cannot be read, is taken from there.
         """
         sealed, row, released = self.sealed, self.row, self.released
+        is_replacing = bool(released.cancelled) and not row.cancels
         return {
             "schema": sealed.manifest["schema"],
             "number": self.number,
@@ -97,7 +98,9 @@ class FoundDocument:
             "currency": row.account.currency,
             "rounding": sealed.manifest["rounding"],
             "cancels": self._cancels_of(document) if row.cancels else None,
-            "replaces": None if row.cancels else released.cancelled or None,
+            "replaces": released.cancelled if is_replacing else None,
+            "replaced_on": released.issued_on if is_replacing else None,
+            "paid_since": document["paid_since"] if is_replacing else "0",
             "previous": self._previous_of(document),
         }
 

@@ -177,8 +177,8 @@ def profile_problems(profile: Json, path: str) -> Iterator[str]:
 
 _HEADER: Final = (
     *("schema", "number", "period", "from", "to", "time_zone", "cut_off", "recorded_until", "agency", "currency"),
-    *("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces", "collects"),
-    *("owner", "customer", "previous", "period_charges"),
+    *("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces", "replaced_on", "collects"),
+    *("owner", "customer", "previous", "period_charges", "paid_since"),
 )
 """The members of a statement that do not follow from its lines."""
 _PARTY: Final = ("legal_name", "address", "country", "vat_id", "contact", "iban")
@@ -205,7 +205,7 @@ def statement_of(sums: LineSums, header: Json, base: str, lines_file: Json) -> d
     return {
         **{name: header[name] for name in _HEADER},
         "document": _document_of(header, amounts, unit),
-        "due_on": _due_on(header, amounts["closing"]),
+        "due_on": _due_on(header, EXACT.subtract(amounts["closing"], Decimal(header["paid_since"]))),
         "rounding": rounding_of(header),
         "taxes": taxes,
         "collected": collected,
@@ -485,7 +485,7 @@ def _document_of(header: Json, amounts: Mapping[str, Decimal], unit: Unit) -> st
     return CREDIT_NOTE if is_credit else STATEMENT_DOCUMENT
 
 
-def _due_on(header: Json, closing: Decimal) -> str | None:
-    """Return the day when a closing balance must be paid; ``None`` if the agency owes nothing."""
+def _due_on(header: Json, due: Decimal) -> str | None:
+    """Return the day when what is due must be paid; ``None`` if the agency owes nothing."""
     days = timedelta(days=header["payment_days"])
-    return (date.fromisoformat(header["issued_on"]) + days).isoformat() if closing > 0 else None
+    return (date.fromisoformat(header["issued_on"]) + days).isoformat() if due > 0 else None

@@ -43,6 +43,7 @@ COLUMNS: Final = (
 """The columns of the list of a release."""
 _DATES: Final = ("due_on", "dispute_until")
 _REMAINDERS: Final = ("carried", "remainders")
+_AMOUNTS: Final = ("of_period", "paid_since")
 
 
 class SealedObject(NamedTuple):
@@ -69,7 +70,8 @@ class Document:
     ``planned_at`` its instant. ``carried``: what it takes up of roundings before; ``remainders``: what rounding leaves
     for the next document of the account. ``silence_at``: when silence accepts the document, the end of the day
     ``dispute_until``; ``None`` for never. ``parties``: the versions that it shows. ``of_period``: what of the exact
-    commission is charged of the whole period, and so for no line.
+    commission is charged of the whole period, and so for no line. ``paid_since``: what of its closing balance was paid
+    after its last line.
     """
 
     period: Period
@@ -92,6 +94,7 @@ class Document:
     carried: Remainders = NOTHING
     remainders: Remainders = NOTHING
     of_period: Decimal = money.ZERO
+    paid_since: Decimal = money.ZERO
 
     @property
     def prefix(self) -> str:
@@ -190,7 +193,7 @@ class Document:
             "silence_at": self.silence_at,
             "parties": list(self.parties),
             **{name: one.as_dict() for name in _REMAINDERS if (one := getattr(self, name)) != NOTHING},
-            **({"of_period": money.plain(self.of_period)} if self.of_period else {}),
+            **{name: money.plain(one) for name in _AMOUNTS if (one := getattr(self, name))},
         }
 
     @classmethod
@@ -216,7 +219,7 @@ class Document:
             values.get("silence_at"),
             PartyVersions.of(values["parties"]),
             *_remainders(values),
-            Decimal(values.get("of_period", "0")),
+            *(Decimal(values.get(name, "0")) for name in _AMOUNTS),
         )
 
 

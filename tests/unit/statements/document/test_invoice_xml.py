@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from quarterhour.model import money
 from quarterhour.statements.document.invoice import prefixed, why_no_invoice
 from quarterhour.statements.document.invoice_xml import statement_xml
+from quarterhour.statements.document.page import statement_page
 from tests.support.cases import cases
 from tests.support.invoices import (
     BUYER,
@@ -56,7 +57,8 @@ def test_a_statement_is_an_invoice_of_its_commission() -> None:
         "LineExtensionAmount": "220.02",
         "TaxExclusiveAmount": "220.02",
         "TaxInclusiveAmount": "264.02",
-        "PayableAmount": "264.02",
+        "PrepaidAmount": "-20.00",
+        "PayableAmount": "284.02",
     }
     assert texts(root, "cbc:DueDate") == ["2027-01-03"]
     assert texts(root, "cac:InvoicePeriod/*") == ["2026-11-01", "2026-11-30"]
@@ -157,7 +159,7 @@ def test_outside_the_scope_of_vat_no_party_has_a_vat_id_and_the_seller_is_identi
     [
         ("2200.18", ["264.02"], "0.00", ["Settled by deduction from the proceeds of sales."]),
         ("200.00", ["200.00"], "64.02", []),
-        ("-50.00", [], "264.02", []),
+        ("-50.00", ["-50.00"], "314.02", []),
     ],
 )
 def test_the_marketplace_deducts_what_the_proceeds_cover(
@@ -168,6 +170,35 @@ def test_the_marketplace_deducts_what_the_proceeds_cover(
     assert totals(root)["PayableAmount"] == due
     assert texts(root, "cac:PaymentTerms/cbc:Note") == terms
     assert bool(texts(root, "cac:PaymentMeans/cbc:PaymentID")) is (not terms)
+
+
+@pytest.mark.parametrize(
+    ("paid", "closing", "prepaid", "due", "terms"),
+    [
+        ("264.02", "264.02", ["264.02"], "0.00", ["Nothing to pay: settled with the balance of the account."]),
+        ("64.02", "264.02", ["64.02"], "200.00", []),
+        ("64.02", "364.02", ["-35.98"], "300.00", []),
+    ],
+)
+def test_page_xml_and_reference_ask_for_one_amount_which_leaves_out_what_was_paid_since(
+    paid: str, closing: str, prepaid: list[str], due: str, terms: list[str]
+) -> None:
+    opening = str(Decimal(closing) - Decimal("264.02"))
+    is_open = bool(Decimal(due))
+    document = invoice_document(
+        opening=opening, replaces="S-000009", replaced_on="2026-12-01", paid_since=paid,
+        due_on="2027-01-03" if is_open else None,
+    )  # fmt: skip
+    root = parsed(document)
+    assert texts(root, "cac:LegalMonetaryTotal/cbc:PrepaidAmount") == prepaid
+    assert totals(root)["PayableAmount"] == due
+    assert texts(root, "cac:PaymentTerms/cbc:Note") == terms
+    assert texts(root, "cac:PaymentMeans/cbc:PaymentID") == (["S-000017"] if is_open else [])
+    assert texts(root, "cac:BillingReference/cac:InvoiceDocumentReference/*") == ["S-000009", "2026-12-01"]
+    page = statement_page(document).decode().replace("\N{NO-BREAK SPACE}", " ")
+    asked = f"Amount due</p><strong>EUR {due}" if is_open else "Nothing to pay</p><strong>EUR 0.00"
+    assert asked in page
+    assert f'Payments received since</th><td class="n">\N{MINUS SIGN}{paid}' in page
 
 
 def test_a_credit_note_shows_its_tax_in_the_currency_of_the_issuer_too() -> None:

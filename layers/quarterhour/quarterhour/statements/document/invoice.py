@@ -37,6 +37,7 @@ _EXEMPTION_CODES: Final = {REVERSE_CHARGE: "VATEX-EU-AE", OUTSIDE_SCOPE: "VATEX-
 """Reasons for no tax: codes of the list VATEX, unless the tax profile has one. Exemptions have many."""
 _BALANCE: Final = {
     "opening": "opening", "payable": "total", "proceeds": "proceeds", "payments": "payments", "closing": "closing",
+    "paid_since": "paid_since",
 }  # fmt: skip
 """The figures of the balance, with the keys of their names."""
 _TAX_IN: Final = {"base": "base", "amount": "tax"}
@@ -132,7 +133,7 @@ class Invoice:
 
     ``type_code``: ``INVOICE_CODE`` or ``CREDIT_NOTE_CODE``. Dates are ISO 8601. ``due_on`` and ``iban``: only if a
     payment is due; otherwise ``terms`` say why not. ``tax_in``: a further currency, and the tax in it. ``prepaid``:
-    what is deducted from the proceeds of sales that the marketplace owes.
+    what the account has covered of it, below 0 if earlier documents are still open.
     """
 
     type_code: str
@@ -179,7 +180,7 @@ class Invoice:
 
     @property
     def due(self) -> Decimal:
-        """What is due for this document alone: the balance of the account is no part of it."""
+        """What is asked for: of a statement, the same amount as on its page."""
         return money.add(self.total, money.negated(self.prepaid))
 
 
@@ -232,7 +233,7 @@ def invoice_of(document: StatementContent) -> Invoice:
     rows = _by_rate(_row(one, words, is_credit_note=is_credit_note) for one in document["taxes"])
     total = money.total(amount for row in rows for amount in (row.base, row.tax))
     prepaid = _prepaid(document, total, is_credit_note=is_credit_note)
-    is_due = not is_credit_note and document["due_on"] is not None and total > prepaid
+    is_due = not is_credit_note and document["due_on"] is not None
     tax_in = document["tax_in"]
     period = Period.parse(document["period"])
     owner, customer = document["owner"], document["customer"]
@@ -242,7 +243,7 @@ def invoice_of(document: StatementContent) -> Invoice:
         document["number"],
         document["issued_on"],
         document["due_on"] if is_due else None,
-        None if is_due else words[_terms(prepaid, is_credit_note=is_credit_note)],
+        None if is_due else words[_terms(document, is_credit_note=is_credit_note)],
         tuple(_notes(document, words)),
         document["currency"],
         period.first_day,
@@ -302,17 +303,18 @@ def _row(row: StatementContent, words: Language, *, is_credit_note: bool) -> Inv
 
 
 def _prepaid(document: StatementContent, total: Decimal, *, is_credit_note: bool) -> Decimal:
-    """Return how much of the total the proceeds of sales cover."""
+    """Return what proceeds, payments and the balance before cover of the total, so that what is left is asked for."""
     if is_credit_note:
         return money.ZERO
-    return max(money.ZERO, min(total, Decimal(document["proceeds"])))
+    open_ = money.subtract(Decimal(document["closing"]), Decimal(document["paid_since"]))
+    return money.subtract(total, max(money.ZERO, open_))
 
 
-def _terms(prepaid: Decimal, *, is_credit_note: bool) -> str:
+def _terms(document: StatementContent, *, is_credit_note: bool) -> str:
     """Return the key of the terms of payment of a document that nobody pays."""
     if is_credit_note:
         return "credited_to_account"
-    return "settled_by_deduction" if prepaid else "settled_with_account"
+    return "settled_by_deduction" if Decimal(document["proceeds"]) > 0 else "settled_with_account"
 
 
 def _notes(document: StatementContent, words: Language) -> Iterator[str]:
@@ -322,9 +324,12 @@ def _notes(document: StatementContent, words: Language) -> Iterator[str]:
         yield words[f"cancels_{cancels['document']}"].format(number=cancels["number"], **facts)
     if document["replaces"]:
         yield words["replaces"].format(number=document["replaces"])
-    if Decimal(document["closing"]) != Decimal(document["payable"]):
+    if Decimal(document["closing"]) != Decimal(document["payable"]) or Decimal(document["paid_since"]):
         currency = document["currency"]
-        figures = ", ".join(f"{words[key]} {words.exact(document[name], currency)}" for name, key in _BALANCE.items())
+        shown = [
+            (key, document[name]) for name, key in _BALANCE.items() if name != "paid_since" or Decimal(document[name])
+        ]
+        figures = ", ".join(f"{words[key]} {words.exact(amount, currency)}" for key, amount in shown)
         yield words["balance_of_account"].format(currency=currency, figures=figures)
     if tax_in := document["tax_in"]:
         currency = tax_in["currency"]
@@ -345,7 +350,7 @@ def _preceding(document: StatementContent) -> Iterator[Preceding]:
     if cancels := document["cancels"]:
         yield Preceding(cancels["number"], cancels["issued_on"])
     if document["replaces"]:
-        yield Preceding(document["replaces"], None)
+        yield Preceding(document["replaces"], document["replaced_on"])
     before, months = document["previous"], {one["month"] for one in document["earlier_months"]}
     if document["document"] == CREDIT_NOTE and not cancels and before and before["period"] in months:
         yield Preceding(before["number"], before["issued_on"])

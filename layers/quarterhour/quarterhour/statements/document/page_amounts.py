@@ -26,16 +26,15 @@ class AmountsPart(PagePart):
     def _summary(self) -> Html:
         document, words = self._of, self._in
         rows = [*self._charged(), *self._balances()]
-        closing = Row([escaped(words[self._balance_name])], [self._exact(document["closing"])], strong=True)
         grounds = dict.fromkeys((row["scheme"], row["reason"]) for row in document["taxes"] if self._is_shown(row))
         notes = [self._ground(scheme, reason) for scheme, reason in grounds if scheme in _WITH_A_NOTE]
-        if self._closing < 0:
+        if self._open < 0:
             notes.append(words.html("in_your_favour"))
         if self._has_charge:
             notes.append(Html(f"¹ {words.html('rounding', file=self._lines_file)}"))
         title = words["summary"]
         head = [f"{words['amount']} ({self._currency})"]
-        summary = table(title, [words["position"]], head, [*rows, closing])
+        summary = table(title, [words["position"]], head, [*rows, *self._due()])
         return section(title, summary, *(paragraph(one) for one in notes))
 
     def _ground(self, scheme: str, reason: str | None) -> Html:
@@ -68,6 +67,14 @@ class AmountsPart(PagePart):
         for key in ("proceeds", "payments"):
             if paid := Decimal(document[key]):
                 yield Row([words.html(key)], [self._exact(money.plain(-paid))])
+
+    def _due(self) -> Iterator[Row]:
+        """Yield what is due, after what has been paid since the last line, if anything has."""
+        document, words = self._of, self._in
+        if paid := Decimal(document["paid_since"]):
+            yield Row([words.html("closing")], [self._exact(document["closing"])])
+            yield Row([words.html("paid_since")], [self._exact(money.plain(-paid))])
+        yield Row([escaped(words[self._balance_name])], [self._exact(money.plain(self._open))], strong=True)
 
     def _tax_name(self, tax: StatementContent, base: str = "") -> str:
         """Return the name of a tax: ``VAT 20 %``, ``VAT 0 %, reverse charge``; ``base``: what it is on."""

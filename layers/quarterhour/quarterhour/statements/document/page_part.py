@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+from quarterhour.model import money
 from quarterhour.statements.document.collected import is_paid_out
 from quarterhour.statements.document.language import language_of
 from quarterhour.web.html.markup import Html, code, short
@@ -22,7 +23,8 @@ class PagePart(ABC):
         self._of = document
         self._in = language_of(document["language"])
         self._currency: str = document["currency"]
-        self._closing = Decimal(document["closing"])
+        # What is still open of the closing balance.
+        self._open = money.subtract(Decimal(document["closing"]), Decimal(document["paid_since"]))
         self._lines_file = code(document["lines_file"]["name"])
 
     @abstractmethod
@@ -32,14 +34,14 @@ class PagePart(ABC):
     @property
     def _is_payout(self) -> bool:
         """Whether the marketplace pays the closing balance to the agency."""
-        return self._closing < 0 and is_paid_out(self._of)
+        return self._open < 0 and is_paid_out(self._of)
 
     @property
     def _balance_name(self) -> str:
         """The key of what the closing balance is to the agency."""
-        if self._closing > 0:
+        if self._open > 0:
             return "amount_due"
-        return "payout" if self._is_payout else "credit_balance" if self._closing else "nothing_to_pay"
+        return "payout" if self._is_payout else "credit_balance" if self._open else "nothing_to_pay"
 
     @property
     def _has_charge(self) -> bool:

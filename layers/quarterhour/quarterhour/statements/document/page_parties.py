@@ -24,7 +24,7 @@ class PartiesPart(PagePart):
         """Return what is owed, to whom, and until when."""
         document, words, owner = self._of, self._in, self._of["owner"]
         said: list[Html] = []
-        if self._closing > 0:
+        if self._open > 0:
             payable = [
                 ("due_date", escaped(words.full_date(document["due_on"]))),
                 ("payable_to", name(owner["legal_name"])),
@@ -37,9 +37,9 @@ class PartiesPart(PagePart):
             to = facts([("IBAN", escaped(_grouped(iban)))]) if iban else NOTHING
             owed_by = paragraph(words.html("payout_of", owner=name(owner["legal_name"])), "plain")
             said = [Html(f"<div>{owed_by}{to}</div>")]
-        elif self._closing:
+        elif self._open:
             said = [paragraph(words.html("carried_forward"), "plain")]
-        owed = money.plain(abs(self._closing))
+        owed = money.plain(abs(self._open))
         amount = Html(f"<strong>{escaped(words.money(owed, self._currency))}</strong>")
         return block("due", Html(f"<div>{paragraph(words.html(self._balance_name), 'label')}{amount}</div>"), *said)
 
@@ -69,8 +69,8 @@ class PartiesPart(PagePart):
 
     def _left(self) -> Html:
         """Return what a credit note leaves to be paid."""
-        kind = "due" if self._closing > 0 else "credit" if self._closing else "nothing"
-        return self._in.html(f"credits_and_{kind}", amount=self._money(money.plain(abs(self._closing))))
+        kind = "due" if self._open > 0 else "credit" if self._open else "nothing"
+        return self._in.html(f"credits_and_{kind}", amount=self._money(money.plain(abs(self._open))))
 
     def _month_of_statement(self, month: str) -> Html:
         """Return a month, and the number and the date of its statement if the document names them."""

@@ -41,7 +41,8 @@ class Statement:
     ``plan``: that of the run that made the draft. ``at``: when the document is made, ISO 8601. ``previous``: the
     account's last document, and ``before`` what rounding has left up to it. ``kind``: ``statement`` or ``credit_note``.
     ``cancels``: what the document shows of the one that it reverses whole. ``replaces``: the number of the cancelled
-    statement of the same lines. ``acceptance_days``: after which silence accepts it; 0 for never.
+    statement of the same lines, and ``replaced_on`` its date of issue. ``paid``: what was paid since the last line.
+    ``acceptance_days``: after which silence accepts it; 0 for never.
 
     ``named``: the charges of its lines by what decides their tax. Only a statement whose tax profiles name kinds or
     categories needs it, as the sums of a day know neither.
@@ -60,6 +61,8 @@ class Statement:
     acceptance_days: int = 0
     named: Mapping[Taxable, Decimal] | None = None
     before: Remainders = NOTHING
+    replaced_on: str | None = None
+    paid: Decimal = money.ZERO
 
     # ------------------------------------------------------------ what is owed
 
@@ -177,9 +180,15 @@ class Statement:
         return PAYMENT_DAYS if days is None else days
 
     @property
+    def paid_since(self) -> Decimal:
+        """How much of the closing balance has been paid since its last line."""
+        return max(money.ZERO, min(self.paid, self.amounts.closing))
+
+    @property
     def due_on(self) -> date | None:
         """The day when it must be paid; ``None`` if the agency owes nothing."""
-        return self.issued_on + timedelta(days=self.payment_days) if self.amounts.closing > 0 else None
+        is_due = self.amounts.closing > self.paid_since
+        return self.issued_on + timedelta(days=self.payment_days) if is_due else None
 
     @property
     def dispute_until(self) -> date | None:
@@ -206,6 +215,7 @@ class Statement:
             "language": agency.language if agency else DEFAULT_LANGUAGE,
             "cancels": self.cancels,
             "replaces": self.replaces,
+            "replaced_on": self.replaced_on,
             "period": str(plan.period),
             "from": iso_seconds(plan.starts),
             "to": iso_seconds(plan.ends),
@@ -224,6 +234,7 @@ class Statement:
             "collected": [row.as_dict() for row in self.collected],
             "remainders": self.remainders.as_dict(),
             **{name: money.plain(value) for name, value in self.shown_amounts.items()},
+            "paid_since": money.plain(self.paid_since),
             "lines": sums.lines,
             "prior_period_lines": sums.prior_period_lines,
             "by_kind": {kind.value: sums.of_kind(kind).as_dict() for kind in Kind},

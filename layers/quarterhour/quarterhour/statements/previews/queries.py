@@ -10,7 +10,7 @@ from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import ATTEMPTS, pause
-from quarterhour.counters.keys import day_key, period_of, period_sk_bounds, quarter_hour_sk_bounds
+from quarterhour.counters.keys import day_key, quarter_hour_sk_bounds
 from quarterhour.counters.plan import Retention, of_quarter_hours
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.model import clock, money
@@ -23,7 +23,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.registry.agencies.agency import TaxProfile, collector_of
 from quarterhour.statements.drafts.draft import DraftItem
-from quarterhour.statements.keys import draft_key, last_document_key, statement_key
+from quarterhour.statements.keys import draft_key
 from quarterhour.statements.plan import Progress, months
 from quarterhour.statements.previews.balance import (
     Balance,
@@ -38,6 +38,7 @@ from quarterhour.statements.previews.balance import (
     totals_of,
 )
 from quarterhour.statements.previews.collected import CollectedReader
+from quarterhour.statements.previews.unbilled import COUNTERS_OF_A_PAGE, billed, counted
 from quarterhour.statements.previews.unreleased import UnreleasedStatements
 from quarterhour.statements.queries import PeriodState, StatementQueries
 from quarterhour.statements.store import AgencyAt, PartyReader, plan_of_period
@@ -45,7 +46,6 @@ from quarterhour.statements.store import AgencyAt, PartyReader, plan_of_period
 if TYPE_CHECKING:
     from quarterhour.statements import api
 
-_COUNTERS: Final = 1000
 _DAY: Final = timedelta(days=1)
 _INSTANT: Final = timedelta(microseconds=1)
 
@@ -263,19 +263,14 @@ class PreviewQueries:
         return billed, of_periods(periods, first) - billed.charged - recorded
 
     def _billed(self, account: Account, progress: Progress, at: datetime) -> Billed:
-        """Return what an account was billed by an instant, read with strong consistency."""
-        keys = [last_document_key(account), *(statement_key(one, account) for one in progress.drafted)]
-        items = self._entities.get_many(keys)
-        last = [values for values in items if values["pk"] == keys[0]["pk"]]
-        return Billed.of([one for one in items if one not in last], last[0] if last else None, at)
+        return billed(self._entities, account, progress, at)
 
     def _counted(self, account: Account) -> PeriodTotals:
         """Return the totals of each period of an account."""
-        counters = self._counters(account, *period_sk_bounds())
-        return {period_of(values["sk"]): Totals.of(values) for values in counters}
+        return counted(self.counters, account)
 
     def _counters(self, account: Account, low: str, high: str) -> Iterator[Values]:
-        return self.counters.counted(self.counters.state_of(account), low, high, _COUNTERS)
+        return self.counters.counted(self.counters.state_of(account), low, high, COUNTERS_OF_A_PAGE)
 
     def _recorded_since(
         self, account: Account, since: QuarterHour, first: Period | None, periods: PeriodTotals

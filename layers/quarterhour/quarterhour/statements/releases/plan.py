@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
 
 from quarterhour.model import money
@@ -132,7 +133,8 @@ class PlannedDocument(NamedTuple):
     ``kind``: ``statement`` or ``credit_note``. ``draft_sha256``: of ``draft.json``. ``revision``: its number among the
     documents of the draft. ``parties``: the versions that it shows. ``cancels``: what a cancellation shows of the
     statement that it reverses whole, ``None`` for a statement. ``replaces``: the number of the cancelled statement of
-    the same draft, empty without one.
+    the same draft, empty without one, and ``replaced_on`` its date
+    of issue. ``paid``: what of such a statement's account was paid since, and is on no document.
     """
 
     period: Period
@@ -143,6 +145,8 @@ class PlannedDocument(NamedTuple):
     parties: PartyVersions
     cancels: Mapping[str, Any] | None = None
     replaces: str = ""
+    replaced_on: str = ""
+    paid: str = "0"
 
     def as_list(self) -> list[Any]:
         """Return the document as plain values."""
@@ -151,9 +155,9 @@ class PlannedDocument(NamedTuple):
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Parse what ``as_list`` returned."""
-        period, number, kind, draft_sha256, revision, parties, cancels, replaces = values
+        period, number, kind, draft_sha256, revision, parties, cancels, *replaced = values
         versions = PartyVersions.of(parties)
-        return cls(Period.parse(period), number, kind, draft_sha256, int(revision), versions, cancels, replaces)
+        return cls(Period.parse(period), number, kind, draft_sha256, int(revision), versions, cancels, *replaced)
 
 
 class ReleaseEntry(NamedTuple):
@@ -180,10 +184,14 @@ class ReleaseEntry(NamedTuple):
 
 
 class Releasable(NamedTuple):
-    """The drafts of a release, and the versions of the parties to their new statements by period and account."""
+    """The drafts of a release, and the versions of the parties to their new statements by period and account.
+
+    ``paid``: by account, the payments that are on no document yet, of those that get a statement again.
+    """
 
     drafts: Sequence[DraftItem]
     parties: Mapping[tuple[Period, Account], PartyVersions]
+    paid: Mapping[Account, Decimal] = MappingProxyType({})
 
 
 def document_kind(commission: Decimal, currency: str, rounding: money.Rounding) -> str:
@@ -226,7 +234,7 @@ def numbered(
             one.revision + 1,
             cancelled.parties if cancelled else releasable.parties[one.key],
             cancelled.reversal if cancelled else None,
-            statement.number if statement and not cancelled else "",
+            *replaced(None if cancelled else statement, releasable.paid.get(one.account, money.ZERO)),
         )
 
     ordered = sorted(
@@ -234,6 +242,11 @@ def numbered(
     )
     for account, some in groupby(ordered, key=lambda one: one.account):
         yield ReleaseEntry(account, last.get(account), list(map(planned, some)))
+
+
+def replaced(statement: Document | None, paid: Decimal) -> tuple[str, str, str]:
+    """Return number and date of the statement that another one replaces, and what was paid since."""
+    return (statement.number, statement.issued_on.isoformat(), money.plain(paid)) if statement else ("", "", "0")
 
 
 def next_numbers(plan: ReleasePlan, kinds: Iterable[str]) -> dict[str, int]:

@@ -20,7 +20,7 @@ from quarterhour.statements.keys import DRAFT, LINES, draft_key, statement_key, 
 from quarterhour.statements.listing import COLUMNS, Document, ListTotals, documents_of, write_list
 from quarterhour.statements.releases.keys import release_key, release_list_key, release_manifest_key
 from quarterhour.statements.releases.manifest import manifest
-from quarterhour.statements.releases.plan import PlannedDocument, ReleaseEntry, ReleasePlan, next_numbers
+from quarterhour.statements.releases.plan import PlannedDocument, ReleaseEntry, ReleasePlan, next_numbers, replaced
 from quarterhour.statements.releases.write import ReleaseWriter, Written
 from quarterhour.statements.store import plan_of_period
 
@@ -182,5 +182,5 @@ def _planned(documents: Sequence[Document], draft_sha256: str) -> PlannedDocumen
         one.revision,
         one.parties,
         earlier[-1].reversal if one.cancels else None,
-        earlier[-2].number if earlier and not one.cancels else "",
+        *replaced(earlier[-2] if earlier and not one.cancels else None, one.paid_since),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 from itertools import chain, groupby, islice
 from tempfile import TemporaryFile
@@ -129,18 +130,22 @@ class ReleaseResult:
 class ReleaseRunner:
     """Releases what was decided, each draft once, whatever interrupts it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a test replaces
         self,
         store: ReleaseStore,
         files: SealedFiles,
         statuses: StatementStatusStore,
         contexts: DraftContexts,
         settings: StatementSettings,
+        *,
+        paid_since: Callable[["Account"], Decimal],
     ) -> None:
+        """``paid_since``: returns the payments of an account that are on no document yet."""
         self._store = store
         self._files = files
         self._contexts = contexts
         self._settings = settings
+        self._paid_since = paid_since
         self.writer = ReleaseWriter(store, files, contexts)
         self._publisher = ReleasePublisher(store, files, statuses)
 
@@ -236,7 +241,8 @@ class ReleaseRunner:
                 if not self._store.decide_all(changed):
                     return None
         cancelling = [one for one in due if one.state is DraftState.CANCELLING]
-        return Releasable([*cancelling, *releasing], parties)
+        reissued = sorted({one.account for one in releasing if one.revision})
+        return Releasable([*cancelling, *releasing], parties, {one: self._paid_since(one) for one in reissued})
 
 
 def _reason(draft: DraftItem) -> str:

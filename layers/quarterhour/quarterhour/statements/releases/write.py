@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Decimal
 from itertools import chain, groupby, islice
 from tempfile import TemporaryFile
 from typing import Final
@@ -142,6 +143,7 @@ class ReleaseWriter:
             statement.carried,
             statement.remainders,
             statement.sums.charges.whole,
+            statement.paid_since,
         )
         return document, files
 
@@ -163,6 +165,8 @@ class ReleaseWriter:
             planned.replaces or None,
             plan.acceptance_days,
             before=last.remainders if last else NOTHING,
+            replaced_on=planned.replaced_on or None,
+            paid=Decimal(planned.paid),
         )
         if not statement.names.of_lines:
             return statement
