@@ -57,6 +57,7 @@ def invoice_document(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "payable": f"{commission + tax:f}",
         "closing": f"{closing:f}",
         "cancels": None,
+        "title": "statement",
         "replaces": None,
         "replaced_on": None,
         "paid_since": "0",

@@ -61,6 +61,7 @@ def statement(**changed: Any) -> dict[str, Any]:
         "tax_in": None,
         "period_charges": [],
         "cancels": None,
+        "title": "statement",
         "replaces": None,
         "replaced_on": None,
         "paid_since": "0",

@@ -154,7 +154,7 @@ def test_reports_without_statements_have_no_problem_of_statements(objects: Objec
 
 
 FREE = {
-    *("owner", "customer", "taxes", "payment_days", "language", "collects", "collected", "rounding"),
+    *("owner", "customer", "taxes", "payment_days", "language", "title", "collects", "collected", "rounding"),
 }
 """What does not follow from other files, or without which nothing can be recomputed."""
 

@@ -44,6 +44,13 @@ def test_days_of_payment_are_whole_and_at_most_a_year(days: object) -> None:
     assert (field, expected) == ("content.payment_days", "a whole number of days from 0 to 365")
 
 
+def test_titles_are_by_country_and_one_stands_for_all_others() -> None:
+    owner = read_owner({**WHOLE, "titles": {"AU": "tax_invoice", "other": "invoice"}})
+    assert isinstance(owner, Owner)
+    assert [owner.title_for(one) for one in ("AU", "DE", None)] == ["tax_invoice", "invoice", "invoice"]
+    assert Owner(titles={"AU": "tax_invoice"}).title_for("DE") == Owner().title_for("AU") == "statement"
+
+
 def test_an_iban_with_wrong_check_digits_is_refused() -> None:
     problems = read_owner({**WHOLE, "iban": "GB28NWBK60161331926819"})
     assert not isinstance(problems, Owner)
@@ -56,6 +63,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no legal name": ({"legal_name": None}, "legal_name"),
     "an empty legal name": ({"legal_name": ""}, "legal_name"),
     "a legal name of which nothing is seen": ({"legal_name": "\u200b\u00a0"}, "legal_name"),
+    "titles that are no object": ({"titles": ["invoice"]}, "titles"),
+    "a title of no country": ({"titles": {"ZZ": "invoice"}}, "titles"),
+    "an unknown title": ({"titles": {"DE": "Rechnung"}}, "titles"),
+    "a title that is a list": ({"titles": {"DE": ["invoice"]}}, "titles"),
     "a blank address": ({"address": " \n"}, "address"),
     "an address of which nothing is seen": ({"address": "\t\n\u200b"}, "address"),
     "an unknown country": ({"country": "UK"}, "country"),

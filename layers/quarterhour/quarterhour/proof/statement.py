@@ -177,8 +177,8 @@ def profile_problems(profile: Json, path: str) -> Iterator[str]:
 
 _HEADER: Final = (
     *("schema", "number", "period", "from", "to", "time_zone", "cut_off", "recorded_until", "agency", "currency"),
-    *("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces", "replaced_on", "collects"),
-    *("owner", "customer", "previous", "period_charges", "paid_since"),
+    *("issued_on", "payment_days", "dispute_until", "language", "title", "cancels", "replaces", "replaced_on"),
+    *("collects", "owner", "customer", "previous", "period_charges", "paid_since"),
 )
 """The members of a statement that do not follow from its lines."""
 _PARTY: Final = ("legal_name", "address", "country", "vat_id", "contact", "iban")

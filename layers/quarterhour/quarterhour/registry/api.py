@@ -4,10 +4,21 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Country, Currency, Month, Name, SentDecimal, SentInstant, Text, constrained
+from quarterhour.model.api import (
+    Count,
+    Country,
+    Currency,
+    Month,
+    Name,
+    SentDecimal,
+    SentInstant,
+    Text,
+    constrained,
+    one_of,
+)
 from quarterhour.registry.agencies.agency import MAX_ADDRESS
 from quarterhour.registry.agencies.api import AgencyData
-from quarterhour.registry.owner import MAX_LOGO, MAX_PAYMENT_DAYS
+from quarterhour.registry.owner import MAX_LOGO, MAX_PAYMENT_DAYS, TITLES
 from quarterhour.registry.rate_cards.api import RateCard
 from quarterhour.registry.reconciliation.result import MAX_DIFFERENCES, MAX_SUMS
 from quarterhour.registry.reconciliation.result import MAX_PROBLEMS as MAX_RESULT_PROBLEMS
@@ -89,6 +100,8 @@ class OwnerData(TypedDict):
     """Where the agencies pay, with correct check digits; blanks do not count."""
     payment_days: NotRequired[Annotated[int, constrained(minimum=0, maximum=MAX_PAYMENT_DAYS)] | None]
     """The days from a statement's issue to the day when it must be paid; without it, 30."""
+    titles: NotRequired[dict[str, Annotated[str, one_of(TITLES)]] | None]
+    """What statements are called, by the agency's country; `other` stands for all that are not named."""
     valid_from: NotRequired[SentInstant | None]
     """The instant from which the version is in force; without it, always."""
 

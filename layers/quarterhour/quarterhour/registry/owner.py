@@ -25,10 +25,16 @@ PAYMENT_DAYS: Final = 30
 _SHOWN: Final = ("legal_name", "address", "country", "vat_id", "contact", "logo", "iban")
 """The fields that a statement shows."""
 _IN_ONE_FORM: Final = ("legal_name", "address", "vat_id", "contact", "iban")
-FIELDS: Final = (*_SHOWN, "payment_days", "valid_from")
+FIELDS: Final = (*_SHOWN, "payment_days", "titles", "valid_from")
 FOR_STATEMENTS: Final = ("legal_name", "address", "country", "vat_id", "iban", "payment_days")
 """The fields that a complete statement needs."""
 _PAYMENT_DAYS: Final = f"a whole number of days from 0 to {MAX_PAYMENT_DAYS}"
+STATEMENT_TITLE: Final = "statement"
+TITLES: Final = (STATEMENT_TITLE, "invoice", "tax_invoice")
+"""What statements may be called; each language has its own words for them."""
+ELSEWHERE: Final = "other"
+"""Stands for all countries that are not named."""
+_TITLES: Final = f"a title by country code or {ELSEWHERE!r}, each one of {', '.join(TITLES)}"
 _LOGO: Final = re.compile(r"data:image/(?:png|jpeg|webp|svg\+xml);base64,([A-Za-z0-9+/]+={0,2})", re.ASCII)
 _EXPECTED_LOGO: Final = f"a data URI of a PNG, JPEG, WebP or SVG image in base64, of at most {MAX_LOGO:,} characters"
 
@@ -37,6 +43,7 @@ class Owner(NamedTuple):
     """The owner's data from an instant on; what was not given is ``None``.
 
     ``logo`` is a data URI. ``payment_days``: the days from a statement's issue to the day when it must be paid.
+    ``titles``: what statements are called, by the agency's country.
     """
 
     valid_from: datetime = ALWAYS[0]
@@ -48,11 +55,17 @@ class Owner(NamedTuple):
     logo: str | None = None
     iban: str | None = None
     payment_days: int | None = None
+    titles: Mapping[str, str] | None = None
 
     @property
     def missing(self) -> list[str]:
         """The fields that a complete statement needs and that were not given."""
         return [name for name in FOR_STATEMENTS if getattr(self, name) is None]
+
+    def title_for(self, country: str | None) -> str:
+        """Return what a statement to an agency of a country is called, one of ``TITLES``."""
+        titles = self.titles or {}
+        return titles.get(country or ELSEWHERE) or titles.get(ELSEWHERE, STATEMENT_TITLE)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the data as a statement shows them."""
@@ -73,10 +86,12 @@ def read_owner(content: object, prefix: str = "content.") -> Owner | tuple[Field
     logo = read.value("logo", _EXPECTED_LOGO, _logo, optional=True)
     iban = read.value("iban", IBAN, iban_of, optional=True)
     payment_days = read.value("payment_days", _PAYMENT_DAYS, _payment_days, optional=True)
+    titles = read.value("titles", _TITLES, _titles, optional=True)
     valid_from = read.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if read.problems:
         return fields.bounded(read.problems, "an owner as described")
-    return Owner(valid_from or ALWAYS[0], legal_name, address_, country, vat_id, contact, logo, iban, payment_days)
+    given = legal_name, address_, country, vat_id, contact, logo, iban, payment_days, titles
+    return Owner(valid_from or ALWAYS[0], *given)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
@@ -94,6 +109,13 @@ OWNERS: Final = DocumentKind(OWNER, lambda rest: not rest, OWNER, _valid)
 def _payment_days(value: object) -> int | None:
     days = fields.whole(value)
     return days if days is not None and days <= MAX_PAYMENT_DAYS else None
+
+
+def _titles(value: object) -> Mapping[str, str] | None:
+    if not isinstance(value, Mapping):
+        return None
+    is_right = all((one == ELSEWHERE or country_of(one)) and value[one] in TITLES for one in value)
+    return {str(one): str(title) for one, title in value.items()} if is_right else None
 
 
 def _logo(value: object) -> str | None:

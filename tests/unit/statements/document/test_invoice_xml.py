@@ -196,8 +196,8 @@ def test_page_xml_and_reference_ask_for_one_amount_which_leaves_out_what_was_pai
     assert texts(root, "cac:PaymentMeans/cbc:PaymentID") == (["S-000017"] if is_open else [])
     assert texts(root, "cac:BillingReference/cac:InvoiceDocumentReference/*") == ["S-000009", "2026-12-01"]
     page = statement_page(document).decode().replace("\N{NO-BREAK SPACE}", " ")
-    asked = f"Amount due</p><strong>EUR {due}" if is_open else "Nothing to pay</p><strong>EUR 0.00"
-    assert asked in page
+    due_box = f"Amount due</p><strong>EUR {due}" if is_open else "Nothing to pay</p><strong>EUR 0.00"
+    assert due_box in page
     assert f'Payments received since</th><td class="n">\N{MINUS SIGN}{paid}' in page
 
 

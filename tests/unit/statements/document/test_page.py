@@ -144,6 +144,29 @@ def test_a_cancellation_names_the_document_that_it_cancels() -> None:
     assert "After this credit, nothing is owed." in first_page(page)
 
 
+@pytest.mark.parametrize(
+    ("title", "language", "shown_title"),
+    [
+        ("invoice", "en", "Invoice"),
+        ("tax_invoice", "en", "Tax invoice"),
+        ("invoice", "de", "Rechnung"),
+        ("invoice", "fr", "Facture"),
+        ("tax_invoice", "es", "Factura"),
+        ("invoice", "nl", "Factuur"),
+        ("statement", "de", "Abrechnung"),
+    ],
+)
+def test_a_statement_has_the_title_of_its_country_in_the_language_of_the_agency(
+    title: str, language: str, shown_title: str
+) -> None:
+    page = statement_page({**EXAMPLES["statement"], "title": title, "language": language}).decode()
+    assert f"<h1>{shown_title}</h1>" in page
+    paid_out = statement_page({**EXAMPLES["the marketplace pays"], "title": "invoice"}).decode()
+    assert "<h1>Invoice</h1>" in paid_out
+    credit = statement_page({**EXAMPLES["credit note, credit"], "title": "invoice"}).decode()
+    assert "<h1>Credit note</h1>" in credit
+
+
 def test_a_statement_names_the_one_that_it_replaces() -> None:
     assert "This document replaces S-000012, which was cancelled." in first_page(read(EXAMPLES["replacement"]))
     assert "replaces" not in shown().text

@@ -180,7 +180,7 @@ class Invoice:
 
     @property
     def due(self) -> Decimal:
-        """What is asked for: of a statement, the same amount as on its page."""
+        """What is to be paid: of a statement, the same amount as on its page."""
         return money.add(self.total, money.negated(self.prepaid))
 
 
@@ -303,7 +303,7 @@ def _row(row: StatementContent, words: Language, *, is_credit_note: bool) -> Inv
 
 
 def _prepaid(document: StatementContent, total: Decimal, *, is_credit_note: bool) -> Decimal:
-    """Return what proceeds, payments and the balance before cover of the total, so that what is left is asked for."""
+    """Return what proceeds, payments and the balance before cover of the total, so that the rest is to be paid."""
     if is_credit_note:
         return money.ZERO
     open_ = money.subtract(Decimal(document["closing"]), Decimal(document["paid_since"]))

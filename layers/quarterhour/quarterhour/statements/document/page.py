@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from quarterhour.registry.owner import STATEMENT_TITLE
 from quarterhour.statements.document.collected import is_paid_out
 from quarterhour.statements.document.language import language_of
 from quarterhour.statements.document.page_amounts import AmountsPart
@@ -11,6 +12,7 @@ from quarterhour.statements.document.page_lines import LinesPart
 from quarterhour.statements.document.page_part import StatementContent, agency_name
 from quarterhour.statements.document.page_parties import PartiesPart
 from quarterhour.statements.document.page_style import page_style
+from quarterhour.statements.listing import STATEMENT_DOCUMENT
 from quarterhour.web.html.markup import block, escaped, heading, image, name, page, paragraph
 
 _PARTS: Final = (PartiesPart, AmountsPart, ChargesPart, LinesPart, AppendixPart)
@@ -39,5 +41,7 @@ def _kind_of(document: StatementContent) -> str:
     """Return the key of the document's title."""
     if document["cancels"]:
         return "cancellation"
-    has_payout = document["document"] == "statement" and is_paid_out(document)
-    return "settlement" if has_payout else str(document["document"])
+    kind, title = str(document["document"]), str(document["title"])
+    if kind != STATEMENT_DOCUMENT:
+        return kind
+    return "settlement" if title == STATEMENT_TITLE and is_paid_out(document) else title

@@ -212,6 +212,7 @@ class Statement:
             "due_on": self.due_on.isoformat() if self.due_on else None,
             "payment_days": self.payment_days,
             "dispute_until": self.dispute_until.isoformat() if self.dispute_until else None,
+            "title": self.parties.owner.title_for(agency.country if agency else None),
             "language": agency.language if agency else DEFAULT_LANGUAGE,
             "cancels": self.cancels,
             "replaces": self.replaces,

@@ -78,8 +78,8 @@ class BilledDocument(NamedTuple):
         dates = document.issued_on, document.due_on
         cancels, proceeds = document.cancels or None, document.figures["proceeds"]
         name = document.period, document.number, document.kind
-        asked = money.subtract(document.closing, document.paid_since)
-        return cls(*name, document.amount, *dates, cancels, proceeds, asked)
+        due = money.subtract(document.closing, document.paid_since)
+        return cls(*name, document.amount, *dates, cancels, proceeds, due)
 
 
 class NamedPayment(NamedTuple):
