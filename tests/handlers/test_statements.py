@@ -99,7 +99,7 @@ def test_an_open_period_has_a_preview_that_carries_the_balance_on_and_is_not_sto
             "scheme": "standard", "percent": "20", "country": "GB", "vat_id": "GB980780684",
             "reason": None, "reason_code": None, "note": "VAT 20 %", "base": "1.38", "tax": "0.28",
             "tax_points": [{"from": "2026-11-01", "to": "2026-11-01"}],
-            "charges": [{"name": "commission", "exact": "1.37500", "amount": "1.38"}],
+            "charges": [{"name": "commission", "exact": "1.375", "amount": "1.38"}],
         }
     ]  # fmt: skip
     assert [one["period"] for one in sealed.read("/statements", agency="42")["items"]] == ["2026-10"]

@@ -87,6 +87,8 @@ class Trial(World):
         self.registered_only = registered_only
         self.accepted: dict[str, Cloud] = {}
         """What was answered as recorded or duplicate, by id."""
+        self.receipts: dict[str, dict[str, str]] = {}
+        """The receipts of these."""
         self.held: dict[str, Cloud] = {}
         """What was answered as held, or as held and discarded, by id."""
         self.turned_away: list[tuple[Cloud, list[str]]] = []
@@ -138,6 +140,7 @@ class Trial(World):
         for event, item, verdict in zip(events, items, verdicts, strict=True):
             if verdict in {"recorded", "duplicate"}:
                 self.accepted[event["id"]] = event
+                assert self.receipts.setdefault(event["id"], item["receipt"]) == item["receipt"], "another receipt"
             elif verdict == "held":
                 self._remember_held(event)
             elif verdict == "unavailable":
@@ -301,6 +304,20 @@ class Trial(World):
             answer = self.execute() or answer
         self.watch_sealed()
         return answer
+
+    def make_statements(self) -> None:
+        """Make the drafts and statements that are due, as the state machine does, and start again after a death."""
+        while (result := self.invoke("statements", {})) is None or result["next"] != "done":
+            if result and result["parts"]:
+                self._make_in_parts(result["parts"])
+
+    def _make_in_parts(self, parts: dict[str, Any]) -> None:
+        period = parts["period"]
+        steps: list[dict[str, Any]] = [{"collect": {"period": period, "day": day}} for day in parts["days"]]
+        steps += [{"add_up": period}, *({"write": {"period": period, "group": group}} for group in parts["groups"])]
+        for step in [*steps, {"publish": period}]:
+            if self.invoke("statements", step) is None:
+                return
 
     def execute(self) -> Any:
         """Take the steps of the execution that is under way, as the state machine does, until one fails."""
@@ -577,9 +594,14 @@ def on_trial(  # noqa: PLR0913 - all are options
     policy: str = "open",
     *,
     intake: bool = False,
+    **settings: Any,
 ) -> Iterator[Trial]:
-    """Deploy, with faults at hand and a clock that is set by hand; calls run one by one, so that faults are counted."""
+    """Deploy, with faults at hand and a clock that is set by hand; calls run one by one, so that faults are counted.
+
+    ``settings``: more of those that finance decides.
+    """
     own: dict[str, Any] = {
+        **settings,
         "LedgerShards": shards,
         "base_currency": base or None,
         "agency_policy": policy,

@@ -79,7 +79,7 @@ def _taxed(
         of_row = {name: amount for name, amount in bases[key].items() if amount} or {COMMISSION: Decimal(0)}
         for charge, exact in sorted(of_row.items(), key=lambda entry: (entry[0] != COMMISSION, entry[0])):
             amount = rounded(exact, (rate, charge), 0)
-            row["charges"].append({"name": charge, "exact": text_of(exact), "amount": text_of(amount)})
+            row["charges"].append({"name": charge, "exact": text_of(EXACT.normalize(exact)), "amount": text_of(amount)})
             leave((rate, charge), EXACT.subtract(exact, amount), Decimal(0))
             base = exact_sum(base, amount)
         exact_tax = Decimal(0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from quarterhour.model import money
 from quarterhour.model.charges import COMMISSION
 from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile
-from quarterhour.statements.drafts.charge_sums import without_zeros
+from quarterhour.statements.drafts.charge_sums import without_zeros, written
 from quarterhour.statements.remainders import NOTHING, Rate, Remainder, Remainders, TaxedCharge, rounded_with
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class TaxRow(NamedTuple):
             "tax": money.plain(self.tax),
             "tax_points": [span.as_dict() for span in self.tax_points],
             "charges": [
-                {"name": name, "exact": money.plain(exact), "amount": money.plain(base)}
+                {"name": name, "exact": written(exact), "amount": money.plain(base)}
                 for name, exact, base in self.charges
             ],
         }
