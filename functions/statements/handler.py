@@ -9,6 +9,7 @@ Invoked with `{"reseal": "2026-11"}`, it rewrites the lost files of a sealed per
 `"from": 3` continues with a part of it.
 """
 
+from decimal import Decimal
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -16,6 +17,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import logger, observed
 from quarterhour.model import clock
+from quarterhour.model.identifiers import Account
 from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.statements.drafts.reseal import StatementResealer
 from quarterhour.statements.drafts.service import DraftRunner
@@ -37,7 +39,11 @@ reader = SettingsReader.of(resources)
 def releaser_of(settings: StatementSettings) -> ReleaseRunner:
     """Return what releases drafts by the settings of an invocation."""
     statuses, contexts = StatementStatusStore(dynamodb, entities), DraftContexts.of(resources)
-    store, paid = ReleaseStore(dynamodb, table, workers), paid_since(resources, stores)
+    store = ReleaseStore(dynamodb, table, workers)
+
+    def paid(account: Account) -> Decimal:
+        return paid_since(entities, stores.progress.progress(), account)
+
     return ReleaseRunner(store, stores.files, statuses, contexts, settings, paid_since=paid)
 
 

@@ -79,6 +79,8 @@ def test_a_statement_that_is_issued_again_asks_only_for_what_has_not_been_paid_s
     shop.record(payment("p1", paid))
     shop.world.drain()
     decide(shop, "cancel", 2)
+    shown = shop.world.read(DRAFT)["statement"]
+    assert (shown["closing"], shown["paid_since"]) == ("15.00", since), "the draft shows what will be issued"
     decide(shop, "release", 4)
     found = json.loads(shop.read(f"{FOLDER}/3/statement.json"))
     facts = [found[name] for name in ("replaces", "replaced_on", "closing", "paid_since", "due_on")]

@@ -1,12 +1,10 @@
 """Reads what an account was billed, and what was counted for it and is on no document yet."""
 
-from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.resources import Resources
 from quarterhour.counters.keys import period_of, period_sk_bounds
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.model import clock, money
@@ -15,7 +13,6 @@ from quarterhour.model.totals import PeriodTotals, Totals
 from quarterhour.statements.keys import last_document_key, statement_key
 from quarterhour.statements.plan import Progress
 from quarterhour.statements.previews.balance import Billed, of_periods
-from quarterhour.statements.store import StatementStores
 
 COUNTERS_OF_A_PAGE: Final = 1000
 
@@ -34,13 +31,8 @@ def counted(counters: CounterQueries, account: Account) -> PeriodTotals:
     return {period_of(values["sk"]): Totals.of(values) for values in found}
 
 
-def paid_since(resources: Resources, stores: StatementStores) -> Callable[[Account], Decimal]:
-    """Return a function that returns the payments of an account that are on no document yet."""
-    entities, counters = resources.entities, CounterQueries(resources.entities)
-
-    def payments(account: Account) -> Decimal:
-        progress = stores.progress.progress()
-        on_documents = billed(entities, account, progress, clock.now()).charged.payments
-        return money.subtract(of_periods(counted(counters, account), progress.first_period).payments, on_documents)
-
-    return payments
+def paid_since(entities: EntityReader, progress: Progress, account: Account) -> Decimal:
+    """Return the payments of an account that are on no document yet."""
+    on_documents = billed(entities, account, progress, clock.now()).charged.payments
+    recorded = of_periods(counted(CounterQueries(entities), account), progress.first_period).payments
+    return money.subtract(recorded, on_documents)

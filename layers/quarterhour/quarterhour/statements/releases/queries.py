@@ -17,6 +17,7 @@ from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.keys import draft_place, open_drafts
 from quarterhour.statements.previews.queries import PreviewQueries
+from quarterhour.statements.previews.unbilled import paid_since
 from quarterhour.statements.previews.unreleased import UnreleasedStatements
 from quarterhour.statements.releases.checks import Check, checks
 from quarterhour.statements.releases.context import DraftContexts
@@ -122,7 +123,11 @@ class DraftQueries:
         unreleased = UnreleasedStatements(self.store.entities, self.files, self.contexts.plan_of)
         draft, statement = unreleased.read(item.period, account, now, last, is_reissued=item.revision > 0)
         kind = document_kind(draft.sums.commission, account.currency, statement.plan.rounding)
-        return replace(statement, kind=kind).content(draft.orders, draft.lines)
+        statement = replace(statement, kind=kind)
+        if item.revision:
+            progress = self.previews.statements.progress()
+            statement = replace(statement, paid=paid_since(self.store.entities, progress, account))
+        return statement.content(draft.orders, draft.lines)
 
     def releases(self, paging: Paging) -> "Page[api.ReleasedDocuments]":
         """Return a page of the releases, the newest first."""
