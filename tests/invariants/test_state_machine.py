@@ -1,4 +1,4 @@
-"""Arbitrary interleavings of clients, clocks, deliveries, expiry, reports and faults: after draining, the invariants.
+"""Interleavings of clients, clocks, calendars, deliveries, reports, statements and faults: then, the invariants.
 
 A longer profile: ``pytest tests/invariants/test_state_machine.py --hypothesis-profile=long``.
 """
@@ -257,6 +257,11 @@ class Marketplace(RuleBasedStateMachine):
         with self._struck_by(fault):
             self.place.report()
 
+    @rule(fault=faults)
+    def the_statements_are_made(self, fault: tuple[FaultKind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.place.invoke("statements", {})
+
     @rule(events=st.lists(an_event(), min_size=1, max_size=4), after=st.integers(0, 10))
     def two_clients_race(self, events: list[Cloud], after: int) -> None:
         def other() -> None:
@@ -368,6 +373,7 @@ class Marketplace(RuleBasedStateMachine):
                 self.book.expect()
                 self.place.check()
                 self.place.stories_agree()
+                self.place.close_all_months()
 
     def _struck_by(self, fault: tuple[FaultKind, int] | None) -> ExitStack:
         armed = ExitStack()

@@ -30,6 +30,7 @@ from quarterhour.model.clock import iso_exact
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.totals import Totals
 from quarterhour.proof.reports import verify
+from quarterhour.proof.verify import verify as prove
 from quarterhour.registry.settings.settings import LEAD
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.plan import Checkpoint, Plan
@@ -359,6 +360,17 @@ class Trial(World):
         answer = self.report()
         assert answer, "the last report failed"
         assert answer["complete"]
+
+    def close_all_months(self) -> None:
+        """Pass every cut-off, make all drafts, and hold each sealed line to be on one of them at most."""
+        self.clock.advance(timedelta(days=190))
+        assert self.report(), "the report failed"
+        self.make_statements()
+        objects = self.objects()
+        drafts = [key for key in objects if key.startswith("statements/") and key.endswith("lines.csv.gz")]
+        on = Counter(line["position"] for key in drafts for line in _lines(objects[key]))
+        assert set(on.values()) <= {1}, "a line is on two drafts"
+        assert prove(_opener(objects), objects).problems == []
 
     # ------------------------------------------------------------ what is stored
 
