@@ -165,6 +165,25 @@ def test_an_order_is_found_on_one_page_from_1970_on(world: World) -> None:
     assert [one["id"] for one in found["items"]] == ["e0"]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_an_order_and_a_customer_are_found_in_all_months_sealed_or_not(sharded: World, limit: int) -> None:
+    for days in (0, 40, 1, 100):
+        sharded.pass_time(days=days)
+        for order, customer in (("7", "ada"), ("8", "bob"), ("7", "bob")):
+            sharded.sell("1.00", order_id=order, customer=customer)
+            sharded.clock.advance(timedelta(seconds=1))
+        if days < 100:
+            sharded.pass_time(hours=1)
+            sharded.report()
+    days = {"from_": "1970-01-01", "to": "2028-01-01", "limit": limit}
+    for only, each in (({"order": "7"}, {0, 2}), ({"customer": "bob"}, {1, 2}), ({"order": "9"}, set())):
+        found = [one["id"] for page in sharded.pages("/events", **days, **only) for one in page["items"]]
+        assert found == [f"e{number}" for number in range(12) if number % 3 in each]
+    both = {"order": "7", "customer": "bob", "agency": "42", "source": "shop"}
+    found = [one["id"] for page in sharded.pages("/events", **days, **both) for one in page["items"]]
+    assert found == ["e2", "e5", "e8", "e11"]
+
+
 def test_an_event_is_read_with_its_receipt(world: World) -> None:
     receipt = world.sell("12.50", agency="a/b")
     event = world.read("/events/shop/e0")

@@ -23,11 +23,14 @@ from zoneinfo import ZoneInfo
 from quarterhour.aws.items import from_item
 from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.ledger.keys import CHECKPOINT_KEY
+from quarterhour.ledger.reading.lookups import LOOKED_UP, quarter_hours_of, ranges
 from quarterhour.ledger.reading.sealed_index import INDEXED, keys_in
 from quarterhour.model import money
 from quarterhour.model.charge_totals import ChargeTotals
 from quarterhour.model.clock import iso_exact
+from quarterhour.model.identifiers import Partition
 from quarterhour.model.instants import ALWAYS
+from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.proof.reports import verify
 from quarterhour.proof.verify import verify as prove
@@ -581,6 +584,16 @@ class Trial(World):
             )
             stored = Counter((item[attribute], item["quarter_hour"], item["position"]) for item in ledger)
             assert indexed == stored, f"the index by {attribute} differs from the ledger"
+        for attribute, prefix in LOOKED_UP.items():
+            items = [one for one in map(from_item, self.entities()) if one["pk"].startswith(prefix)]
+            stored_in = {item[attribute]: set[QuarterHour]() for item in ledger if attribute in item}
+            for item in ledger:
+                if attribute in item:
+                    stored_in[item[attribute]].add(Partition.parse(item["quarter_hour"]).quarter_hour)
+            for value, quarter_hours in stored_in.items():
+                pks = {one.pk for one in ranges(attribute, value, min(quarter_hours), max(quarter_hours))}
+                found = quarter_hours_of(value, (one for one in items if one["pk"] in pks))
+                assert found == sorted(quarter_hours), f"the lookup by {attribute} differs from the ledger"
 
     def _customers_agree(self, ledger: list[dict[str, str]]) -> None:
         seen: dict[tuple[str, str], set[str]] = {}

@@ -7,6 +7,7 @@ from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from shutil import copyfileobj
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -651,6 +652,12 @@ def read_everything(world: World, run: str) -> None:
     """Send every request that the reading function accepts."""
     for event in ("INV-1002:1", "UNPRICED"):
         assert world.sample("read-event-explain", event=event)["statusCode"] == 200, event
+    of_agency = json.loads((ROOT / "events" / "read-events.json").read_text("utf-8"))
+    span = {name: of_agency["queryStringParameters"][name] for name in ("from", "to")}
+    for only in ({"order": "1001"}, {"customer": "ada"}):
+        query = span | only
+        sent = {"queryStringParameters": query, "rawQueryString": urlencode(query)}
+        assert world.run("read", {**of_agency, **sent})["statusCode"] == 200, only
     for name in (
         "me",
         "openapi",

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.resources import Resources
@@ -36,6 +37,7 @@ from quarterhour.ledger.reading.event_pages import (
     shown_event,
 )
 from quarterhour.ledger.reading.explanation import applied_rate_card, computation_of, explanation_of, facts_at
+from quarterhour.ledger.reading.lookups import LOOKED_UP, quarter_hours_of, ranges
 from quarterhour.ledger.reading.sealed_index import INDEXED, chunks_between, merged
 from quarterhour.ledger.reading.story import StoryEntry, story_page
 from quarterhour.ledger.recording.claim_items import is_reservation, rerated_terms
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
 
 LINKED_AT_ONCE: Final = 1000
 """How many of the events that refer to a sale are read at a time."""
+LOOKUPS_A_PAGE: Final = 1000
+"""How many items of the lookups are read at a time; they are small."""
 CHUNKS_A_PAGE: Final = 10
 """How many chunks of an index are read at a time."""
 
@@ -253,8 +257,9 @@ class LedgerQueries:
     ) -> "Page[api.Event]":
         """Return a page of the events recorded from the start to before the end that have the attributes ``only``.
 
-        Sealed events of one agency or one source are read through their index, at a cost that follows these events.
-        Other events are searched in the ledger's partitions. A page is short although another follows only if its bytes
+        Sealed events of one agency or one source are read through their index, at a cost that follows these events;
+        those of an order or a customer in the quarter-hours that have some. Other events are searched in the ledger's
+        partitions. A page is short although another follows only if its bytes
         or the time are at their limit.
         """
         span_ = EventSpan.of(start, end, clock.now())
@@ -277,11 +282,13 @@ class LedgerQueries:
         if checkpoint is None:  # nothing was ever recorded
             return
         sealed_through = sealed_through_of(checkpoint)
-        attribute = next((name for name in INDEXED if name in page.only), None)
+        attribute = next((name for name in (*LOOKED_UP, *INDEXED) if name in page.only), None)
         if attribute and begin[0] <= sealed_through:
-            yield from self._from_index(page, span_, begin, attribute, sealed_through)
+            of_index = self._looked_up if attribute in LOOKED_UP else self._from_index
+            yield from of_index(page, span_, begin, attribute, sealed_through)
             begin = sealed_through.next, ""
-        yield from self._from_partitions(page, span_, self._skipped(begin, sealed_through))
+        at, after = self._skipped(begin, sealed_through)
+        yield from self._from_partitions(page, span_, (at, after), _through(at, span_.last))
 
     def _skipped(self, begin: tuple[QuarterHour, str], sealed_through: QuarterHour) -> tuple[QuarterHour, str]:
         """Return the place at which to begin, without the quarter-hours before the first event."""
@@ -312,11 +319,39 @@ class LedgerQueries:
             page.examined += len(some)
             yield Batch(sorted(found.values(), key=position_of), _place_of(some[-1][1]))
 
-    def _from_partitions(self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str]) -> Iterator[Batch]:
-        """Yield the events in the ledger's partitions, from a place to the end of the span."""
-        at, after = begin
-        shards = highest_shards(self.entities.client, self.entities.table) if at <= span_.last else 0
-        while at <= span_.last:
+    def _looked_up(
+        self,
+        page: EventPage,
+        span_: EventSpan,
+        begin: tuple[QuarterHour, str],
+        attribute: str,
+        sealed_through: QuarterHour,
+    ) -> Iterator[Batch]:
+        """Yield the events of the sealed quarter-hours that can have some of an order or a customer, from a place."""
+        first, last = self._skipped(begin, sealed_through)[0], min(sealed_through, span_.last)
+        items = self.workers.map(self._lookups, ranges(attribute, page.only[attribute], first, last))
+        found = quarter_hours_of(page.only[attribute], chain.from_iterable(items))
+        rest = (str(sealed_through.next), "") if sealed_through < span_.last else None
+        for batch in self._from_partitions(page, span_, begin, (one for one in found if first <= one <= last)):
+            yield batch if batch.behind else Batch(batch.events, rest)
+
+    def _lookups(self, of_month: Range) -> list[Values]:
+        return list(self.entities.read(of_month, LOOKUPS_A_PAGE))
+
+    def _from_partitions(
+        self,
+        page: EventPage,
+        span_: EventSpan,
+        begin: tuple[QuarterHour, str],
+        quarter_hours: Iterable[QuarterHour],
+    ) -> Iterator[Batch]:
+        """Yield the events in the ledger's partitions of rising quarter-hours, from a place to the end of the span."""
+        shards = 0
+        following = iter(quarter_hours)
+        at = next(following, None)
+        after = begin[1] if at == begin[0] else ""
+        while at is not None:
+            shards = shards or highest_shards(self.entities.client, self.entities.table)
             bounds = replace(span_.bounds, after=after)
             each = -(-page.items_to_read(EXAMINED_AT_ONCE) // shards)
             partitions = (Partition(at, shard) for shard in range(shards))
@@ -326,8 +361,8 @@ class LedgerQueries:
             page.scanned += sum(one.scanned for one in pages)
             events, after = merge_pages(pages)
             if not after:
-                at = at.next
-            yield Batch(events, (str(at), after) if at <= span_.last else None)
+                at = next(following, None)
+            yield Batch(events, (str(at), after) if at else None)
 
     def _query(self, request: Request) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
         return with_retries(lambda: self.client.query(**request), "the Ledger table")
@@ -342,6 +377,13 @@ class LedgerQueries:
             len(events),
             len(response["Items"]),
         )
+
+
+def _through(first: QuarterHour, last: QuarterHour) -> Iterator[QuarterHour]:
+    """Yield the quarter-hours from one to another."""
+    while first <= last:
+        yield first
+        first = first.next
 
 
 def _place_of(position: str) -> Place:

@@ -1,7 +1,8 @@
 """The event index, by source and by agency: the ledger keys of events, written when a quarter-hour is sealed.
 
-A chunk is an item of the Entity table with the keys of many events of one source, or of one agency. Its content depends
-only on the events of its quarter-hour, so sealing the quarter-hour again writes the same chunks.
+Orders and customers are in the lookups beside it. A chunk is an item of the Entity table with the keys of many events
+of one source, or of one agency. Its content depends only on the events of its quarter-hour, so sealing the quarter-hour
+again writes the same chunks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 from quarterhour.aws.entity import Range
 from quarterhour.ledger.postings.segments import MAX_POSTINGS, LedgerKey
+from quarterhour.ledger.reading.lookups import LOOKED_UP, marks
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.identifiers import ITEM_POSITION_LENGTH, MAX_SHARDS, SEPARATOR, Position
 from quarterhour.model.quarter_hours import QuarterHour
@@ -42,6 +44,8 @@ _PENDING_KEY: Final = 64
 """Bytes of memory, about, for the codes of a ledger item and of a posting that are pending."""
 _PENDING_NAME: Final = 250
 """Bytes of memory, about, for a source or an agency of which keys are pending."""
+_PENDING_VALUE: Final = 120
+"""Bytes of memory, about, for an order or a customer that is pending."""
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 _CODES: Final = {f"{SEPARATOR}{shard:02d}": digit for shard, digit in enumerate(_DIGITS[:MAX_SHARDS])}
 """One character for each shard, by the end of its partitions."""
@@ -55,6 +59,8 @@ _BETWEEN: Final = " "
 class EventIndex:
     """Collects the ledger keys of a quarter-hour's events by source and by agency, in the order of positions.
 
+    It also collects the orders and the customers of these events, for the lookups.
+
     To limit its memory, call ``take`` whenever it ``is_full``, and at the end of the quarter-hour. ``names``: all
     sources that were added.
     """
@@ -63,13 +69,16 @@ class EventIndex:
         self.names: set[str] = set()
         self._sources: dict[str, _Keys] = {}
         self._agencies: dict[str, _Keys] = {}
+        self._looked_up: dict[str, set[str]] = {attribute: set() for attribute in LOOKED_UP}
         self._pending = 0
+        self._first = ""
         self._last: Mapping[str, str] = {}
         self._item = self._code = ""
 
     def add(self, events: Iterable[Mapping[str, str]]) -> None:
         """Add events; all between two calls of ``take`` belong to one quarter-hour."""
-        sources, agencies = self._sources, self._agencies
+        sources, agencies, looked_up = self._sources, self._agencies, self._looked_up.items()
+        before = sum(len(values) for _, values in looked_up)
         item, code, partition = self._item, self._code, self._last.get("quarter_hour")
         for event in events:
             position = event["position"]
@@ -88,8 +97,13 @@ class EventIndex:
                     keys.parts.append(code)
                     self._pending += _PENDING_KEY
                 keys.parts.append(index)
+            for attribute, values in looked_up:
+                if attribute in event:
+                    values.add(event[attribute])
             self._pending += _PENDING_KEY
+            self._first = self._first or position
             self._last = event
+        self._pending += _PENDING_VALUE * (sum(len(values) for _, values in looked_up) - before)
         self._item, self._code = item, code
 
     @property
@@ -98,16 +112,21 @@ class EventIndex:
         return self._pending >= MAX_PENDING
 
     def take(self) -> Iterator[dict[str, Any]]:
-        """Remove the pending keys, and yield their chunks as attributes of the Entity table."""
+        """Remove the pending keys and values, and yield their chunks as attributes of the Entity table."""
         self._pending = 0
         self.names |= self._sources.keys()
+        first, self._first = self._first, ""
+        for attribute, values in self._looked_up.items():
+            if values:
+                yield from marks(attribute, values, QuarterHour.at(Position.parse(first).recorded_at), first)
+                values.clear()
         for attribute, pending in (("source", self._sources), ("agency", self._agencies)):
             while pending:
                 name, keys = pending.popitem()
                 for packed in _chunks("".join(keys.parts)):
                     quarter_hour, hour = self._last["quarter_hour"][:_QUARTER_HOUR], self._last["position"][:_HOUR]
-                    _, first = next(_unpacked(packed, quarter_hour, hour))
-                    yield {"pk": INDEXED[attribute] + name, "sk": first, "packed": packed}
+                    _, begins = next(_unpacked(packed, quarter_hour, hour))
+                    yield {"pk": INDEXED[attribute] + name, "sk": begins, "packed": packed}
 
 
 def listed_sources(names: Iterable[str]) -> Iterator[dict[str, Any]]:
