@@ -74,6 +74,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "last event's period is sealed",
     )
     parser.add_argument(
+        "--reason",
+        metavar="TEXT",
+        help="with --statements, release the drafts, too, that only a check of their taxes holds back; TEXT says why "
+        "the taxes are right",
+    )
+    parser.add_argument(
         "--faults",
         type=_faults,
         metavar="SPEC",
@@ -144,6 +150,8 @@ def run(args: argparse.Namespace) -> int:
         *(rate_cards.read(args.rate_cards) if args.rate_cards else ()),
     ]
     decided = settings.read(args.settings).content if args.settings else None
+    if args.reason and not args.statements:
+        raise ToolError("--reason needs --statements: it says why the taxes on them are right")
     if args.through and args.orders:
         raise ToolError("--orders sends requests: leave out --through")
     parameters = intake_parameters(args) if args.through else stack_parameters(args)
@@ -193,6 +201,7 @@ def _replayed(
                 orders=args.orders,
                 statements=args.statements,
                 through=args.through,
+                reason=args.reason,
             )
         )
         replay.prepare(documents)
@@ -235,7 +244,10 @@ def _show(outcome: ReplayResult) -> None:
         print_statements(console, listed)
     if outcome.drafts:
         show_drafts(console, outcome.drafts)
-        console.print("--owner and --agencies register what a statement needs before its draft is made")
+        console.print(
+            "--owner and --agencies register what a statement needs before its draft is made, and --reason TEXT"
+        )
+        console.print("releases drafts that only a check of their taxes holds back")
     for currency, some in outcome.before_first_period.items():
         console.print(
             f"before {outcome.first_period}, the first period with statements: {counted(some.events, 'event')}, net "

@@ -19,6 +19,10 @@ from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour.model.periods import Period
 from quarterhour.proof.verify import verify
 from quarterhour.registry.agencies.rows import AgencyRow
+from quarterhour.statements.drafts.draft import DraftState
+from quarterhour.statements.releases.checks import Level
+from quarterhour.statements.releases.requests import Desired
+from quarterhour.statements.releases.tax_checks import CONFIRMABLE
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.errors import ToolError
@@ -71,7 +75,7 @@ Prepared = AgencyRow | OwnerFile | RateCardFile | Document
 class Replay:
     """A stack on a virtual clock: deliveries, firings and exchange rates happen at their time, in order."""
 
-    def __init__(  # noqa: PLR0913 - the last two are options
+    def __init__(  # noqa: PLR0913 - the last four are options
         self,
         stack: Stack,
         own_clock: ManualClock,
@@ -81,9 +85,12 @@ class Replay:
         orders: bool = False,
         statements: bool = False,
         through: str | None = None,
+        reason: str | None = None,
     ) -> None:
         """Take a new stack, and the process's clock; see ``replaying``."""
-        self.timeline = Timeline(stack, own_clock, self._due, self._catch_up, statements=statements)
+        confirm = self._confirm if reason else None
+        self.timeline = Timeline(stack, own_clock, self._due, self._catch_up, statements=statements, confirm=confirm)
+        self._reason = reason
         self.sent = 0
         self.unread = 0
         self.verdicts: Counter[str] = Counter()
@@ -321,6 +328,17 @@ class Replay:
         first = self._send_until_answered("GET", "/me").json()["first_period"]
         return Period.parse(first) if first else None
 
+    def _confirm(self) -> bool:
+        """Release the drafts that only a check of their taxes holds back; return whether there is one."""
+        found = [one for one in self._without_statement() if _is_confirmable(one)]
+        for one in found:
+            path = f"{_DRAFTS}/{segment(one['agency'])}/{one['currency']}/{one['period']}"
+            decision = {"decision": Desired.RELEASE.value, "seen": one["seen"], "reason": self._reason}
+            answer = self._send_until_answered("PUT", path, json.dumps(decision).encode())
+            if answer.status != _OK:
+                raise ToolError(f"PUT {path} failed with {answer.status}: {_detail(answer)}")
+        return bool(found)
+
     def _without_statement(self) -> Iterator[Mapping[str, Any]]:
         """Yield the drafts without a statement, page by page."""
         query = {"limit": str(_PAGE)}
@@ -344,22 +362,30 @@ def replaying(  # noqa: PLR0913 - all but one are options
     orders: bool = False,
     statements: bool = False,
     through: str | None = None,
+    reason: str | None = None,
 ) -> Iterator[Replay]:
     """Give the process a clock that follows a replay, for the length of the block.
 
     ``report`` gets a message for each line that was not read or not recorded. A request has at most ``most`` events.
     ``orders``: send sales that name their order as orders, which are paid at once and billed. ``statements``: seal
     each period at the first tick of the watch after everything up to its cut-off is sealed. ``through``: send events
-    by the queue, the bus or the inbox.
+    by the queue, the bus or the inbox. ``reason``: why the taxes of drafts are right that only their check holds back.
     """
     own_clock = ManualClock(BEGINNING)
     with clock.using(own_clock):
-        yield Replay(stack, own_clock, report, most, orders=orders, statements=statements, through=through)
+        options: dict[str, Any] = {"orders": orders, "statements": statements, "through": through, "reason": reason}
+        yield Replay(stack, own_clock, report, most, **options)
 
 
 def _registered_at(document: Prepared) -> datetime:
     """Return the instant at which a document is written; the beginning of time for that of the first event."""
     return document.registered_at or BEGINNING if isinstance(document, AgencyRow) else BEGINNING
+
+
+def _is_confirmable(draft: Mapping[str, Any]) -> bool:
+    """Return whether a draft is open and fails checks that a release with a reason lifts, and no others."""
+    failed = {one["check"] for one in draft["checks"] if one["level"] == Level.FAILED}
+    return draft["state"] == DraftState.OPEN and bool(failed) and failed <= CONFIRMABLE
 
 
 def _items(answer: Response) -> list[dict[str, Any]] | None:

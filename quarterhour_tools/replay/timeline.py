@@ -58,7 +58,7 @@ class _Firing:
 class Timeline:
     """The virtual clock of a stack. Until ``start``, its time is long before every event."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last one is an option
         self,
         stack: Stack,
         own_clock: ManualClock,
@@ -66,10 +66,12 @@ class Timeline:
         catch_up: Callable[[], None],
         *,
         statements: bool,
+        confirm: Callable[[], bool] | None = None,
     ) -> None:
         """Take a new stack and the process's clock.
 
         ``due`` returns when the replay itself has something to do next, and ``catch_up`` does what is due by now.
+        ``confirm`` releases drafts, and returns whether there were any.
         """
         self.clock = own_clock
         self.statements = statements
@@ -79,6 +81,7 @@ class Timeline:
         self._stack = stack
         self._due_of_replay = due
         self._catch_up = catch_up
+        self._confirm = confirm
         self._firings: list[_Firing] = []
         self._watch: _Firing | None = None
         self._sent_since_tick = False
@@ -216,7 +219,8 @@ class Timeline:
         held = answer["held"]
         self.waiting = bool(held["left"]) or not held["complete"]
         self._sent_since_tick = not held["complete"]
-        if self._statements_due and answer["statements_due"] is None:
+        # The next tick makes the statements of the drafts that are released now.
+        if self._statements_due and answer["statements_due"] is None and not (self._confirm and self._confirm()):
             self._statements_due = False
             self._cut_off = self._next_cut_off()
 

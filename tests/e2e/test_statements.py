@@ -110,6 +110,37 @@ def test_without_an_owner_drafts_are_made_and_no_statement() -> None:
 
 
 @pytest.mark.slow
+def test_drafts_that_only_a_check_of_their_taxes_holds_back_are_released_for_a_reason(tmp_path: Path) -> None:
+    sales = [at("2026-10-30T12:00:00Z"), at("2026-11-02T12:00:00Z"), at("2026-11-02T12:00:01Z", agency="43")]
+    (tmp_path / "events.ndjson").write_bytes(b"\n".join(lines(sales)))
+    (tmp_path / "owner.json").write_text(json.dumps(OWNER))
+    taxed = {"scheme": "standard", "percent": "13"}
+    named = {"legal_name": "Lamp Ltd", "address": "1 Dock Street", "country": OWNER["country"], "tax": taxed}
+    (tmp_path / "agencies.ndjson").write_text("\n".join(json.dumps({"agency": one, **named}) for one in ("42", "43")))
+    common = ["--statements", "--rate", "rate(1 day)", "--owner", str(tmp_path / "owner.json"), "--json"]
+    common += ["--agencies", str(tmp_path / "agencies.ndjson"), str(tmp_path / "events.ndjson")]
+
+    def replayed(*more: str) -> dict[str, Any]:
+        with redirect_stdout(StringIO()) as shown:
+            assert main(["replay", *common, *more]) == 0
+        found: dict[str, Any] = json.loads(shown.getvalue())
+        return found
+
+    held_back = replayed()
+    assert held_back["statements"] == []
+    assert [one["period"] for one in held_back["drafts"]] == ["2026-10", "2026-11", "2026-11"]
+    released = replayed("--reason", "a rate of its own")
+    assert released["verified"]
+    assert released["drafts"] == []
+    assert [(one["period"], one["agency"], one["tax"]) for one in released["statements"]] == [
+        ("2026-10", "42", "0.16"),
+        ("2026-11", "42", "0.16"),
+        ("2026-11", "43", "0.16"),
+    ]
+    assert main(["replay", str(tmp_path / "events.ndjson"), "--reason", "without statements"]) == 2
+
+
+@pytest.mark.slow
 def test_a_run_that_fails_is_made_at_a_later_tick() -> None:
     faults = Faults(Spec.parse("all=0.04,seed=5"))
     with faults.installed(), replayed_months({}, faults) as tested:
