@@ -23,6 +23,7 @@ OUTCOMES: Final[Mapping[str, str]] = MappingProxyType(
         LineOutcome.NO_PAYMENT: "without a match",
         LineOutcome.NOT_BOOKED: "excluded: not booked yet",
         LineOutcome.REPEATED: "excluded: in a statement that the file repeats",
+        LineOutcome.BAD: "bad rows",
         WHEN: "excluded: by `when` of the map",
     }
 )
@@ -59,6 +60,8 @@ def show_sums(console: Console, found: Mapping[str, Any]) -> None:
         table.add_row(one["currency"], "in the file", f"{one['lines']:,}", one["amount"])
     if found["sums"]:
         print_table(console, table)
+    if found["unread"]:
+        console.print(f"{counted(found['unread'], 'bad row')} without an amount that can be read")
 
 
 def _said(statement: Mapping[str, Any]) -> str:

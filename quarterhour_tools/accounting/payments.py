@@ -45,17 +45,21 @@ from quarterhour_tools.target.remote import IN_LEDGER, Remote, as_item, failure,
 
 
 class ExcludedRow(NamedTuple):
-    """A row that a map leaves out, by a named rule or by ``when``; ``None`` for what cannot be read of it."""
+    """A row that a map leaves out, by a named rule or by ``when``; ``None`` for what cannot be read of it.
+
+    ``bad``: the line and the reason of a row that cannot be read.
+    """
 
     rule: str
-    amount: Decimal | None
-    currency: str | None
+    amount: Decimal | None = None
+    currency: str | None = None
+    bad: BadRow | None = None
 
 
 def bank_lines(
     table: CsvTable, whole_map: CsvMap, line_map: LineMap, settings: dict[str, str]
-) -> Iterator[str | BadRow | ExcludedRow]:
-    """Yield the header, then for each row the line of the bank, a row that is left out, or a bad row."""
+) -> Iterator[str | ExcludedRow]:
+    """Yield the header, then for each row the line of the bank, or a row that is none."""
     yield _written(COLUMNS)
     csv_map = whole_map.of_language(table.language)
     with seen_rows() as seen:
@@ -65,11 +69,11 @@ def bank_lines(
 
 def _bank_rows(
     table: CsvTable, csv_map: CsvMap, converter: Converter, line_map: LineMap
-) -> Iterator[str | BadRow | ExcludedRow]:
+) -> Iterator[str | ExcludedRow]:
     for row in table.rows:
         cells = converter.clean(row)
         if isinstance(cells, BadRow):
-            yield cells
+            yield ExcludedRow(LineOutcome.BAD, bad=cells)
             continue
         try:
             if excluded := csv_map.exclusion_of(cells):
@@ -79,7 +83,8 @@ def _bank_rows(
             else:
                 yield _excluded(WHEN, cells, line_map)
         except CellError as error:
-            yield BadRow(row.line, str(error))
+            bad = BadRow(row.line, str(error))
+            yield _excluded(LineOutcome.BAD, cells, line_map)._replace(bad=bad)
 
 
 def _row(cells: Cells, line_map: LineMap) -> str:
@@ -91,15 +96,21 @@ def _row(cells: Cells, line_map: LineMap) -> str:
         except EmptyCellError:
             if name == CURRENCY:
                 raise
+    currency = texts[CURRENCY]
+    if not money.is_currency(currency):
+        raise CellError(f"line.currency: {currency!r} is no code of ISO 4217 such as EUR")
+    if money.on_statement(amount, currency) != amount:
+        raise CellError(f"line.amount: {money.plain(amount)} has more decimal places than {currency}")
     return _written([texts.get(name, "") for name in COLUMNS])
 
 
 def _excluded(rule: str, cells: Cells, line_map: LineMap) -> ExcludedRow:
     try:
         amount = line_map.amount(cells)
-        return ExcludedRow(rule, amount, line_map.texts[CURRENCY](cells, amount))
+        currency = line_map.texts[CURRENCY](cells, amount)
     except CellError:
-        return ExcludedRow(rule, None, None)
+        return ExcludedRow(rule)
+    return ExcludedRow(rule, amount, currency) if money.is_currency(currency) else ExcludedRow(rule)
 
 
 def _written(cells: tuple[str, ...] | list[str]) -> str:
@@ -117,8 +128,8 @@ DESCRIPTION: Final = (
 _MOST_ROWS: Final = 200
 """The most lines that the table shows."""
 _LONGEST: Final = 40
-_MOST_BAD: Final = 10
-"""The most bad rows that a refusal names."""
+_MOST_BAD: Final = 100
+"""The most bad rows that are shown."""
 _ALWAYS: Final = (LineOutcome.CERTAIN, LineOutcome.REVIEW, LineOutcome.RECORDED, LineOutcome.NO_PAYMENT)
 """The outcomes that are counted even if there is none."""
 
@@ -151,6 +162,9 @@ def run(args: argparse.Namespace) -> int:
     found = _matched(remote, content, args.format)
     lines: list[_Json] = found["lines"]
     found["sums"] = _with_excluded(found["sums"], excluded)
+    bad = [one.bad for one in excluded if one.bad]
+    found["bad"] += [{"line": one.line, "reason": one.reason, "text": one.text} for one in bad]
+    found["unread"] += sum(1 for one in excluded if one.bad and not one.currency)
     certain = [event for one in lines if one["certain"] for event in one["events"]]
     results = _record(remote, certain) if args.record else {}
     if args.review:
@@ -163,7 +177,12 @@ def run(args: argparse.Namespace) -> int:
         _show(plain_console(), found, results, recorded=args.record)
     for problem in found["problems"]:
         print(printable(problem), file=sys.stderr)
-    return 1 if found["problems"] or any(_needs_a_look(one, results) for one in lines) else 0
+    for row in found["bad"][:_MOST_BAD]:
+        print(f"line {row['line']}: {printable(row['reason'])}", file=sys.stderr)
+    if found["bad"]:
+        more = f"... {len(found['bad']) - _MOST_BAD} more; " if len(found["bad"]) > _MOST_BAD else ""
+        print(f"{more}{counted(len(found['bad']), 'bad row')}: correct the file, and send it again", file=sys.stderr)
+    return 1 if found["problems"] or found["bad"] or any(_needs_a_look(one, results) for one in lines) else 0
 
 
 def _of_line(line: Mapping[str, Any], results: Mapping[str, Result]) -> list[Result]:
@@ -194,11 +213,6 @@ def _mapped(name: str, map_name: str) -> tuple[bytes, list[ExcludedRow]]:
         rows = list(bank_lines(read_table(file.lines(), csv_map.file, csv_map.used_by), csv_map, csv_map.line, {}))
         if file.problem:
             raise FileError(file.problem)
-    bad = [one for one in rows if isinstance(one, BadRow)]
-    if bad:
-        more = f"; and {counted(len(bad) - _MOST_BAD, 'more bad row')}" if len(bad) > _MOST_BAD else ""
-        named = "; ".join(f"line {one.line}: {one.reason}" for one in bad[:_MOST_BAD])
-        raise FileError(f"{counted(len(bad), 'bad row')}: {named}{more}")
     content = "".join(one for one in rows if isinstance(one, str)).encode()
     return content, [one for one in rows if isinstance(one, ExcludedRow)]
 
@@ -208,7 +222,8 @@ def _with_excluded(sums: Sequence[_Json], excluded: Iterable[ExcludedRow]) -> li
     found = {one["currency"]: dict(one) for one in sums}
     left_out: dict[tuple[str, str], list[Decimal]] = {}
     for row in excluded:
-        left_out.setdefault((row.currency or "", row.rule), []).append(row.amount or money.ZERO)
+        if row.currency or not row.bad:
+            left_out.setdefault((row.currency or "", row.rule), []).append(row.amount or money.ZERO)
     for (currency, rule), amounts in left_out.items():
         own = money.total(amounts)
         before = found.get(currency, {"lines": 0, "amount": "0", "outcomes": []})

@@ -88,11 +88,26 @@ def test_a_map_reads_other_csv(served: tuple[World, str], tmp_path: Path, capsys
     assert (line["date"], line["amount"], line["currency"], line["match"]) == ("2026-11-05", "7.00", "GBP", "none")
 
 
+def test_a_bad_row_of_other_csv_is_shown_and_no_other_row_is_lost(
+    served: tuple[World, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (csv_map := tmp_path / "map.toml").write_text(MAP)
+    (file := tmp_path / "bank.csv").write_text(
+        "Day;Sum;Text\n2026-11-05;7.00;rent\n2026-11-06;8,00;rent\n5 Nov;9,00;x\n"
+    )
+    assert main(["payments", str(file), "--url", served[1], "--map", str(csv_map), "--json"]) == 1
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert ([one["amount"] for one in found["lines"]], found["unread"]) == (["8.00"], 1)
+    assert [(one["amount"], one["lines"]) for one in found["sums"]] == [("17.00", 2)]
+    assert "line 2: line.amount: Sum is '7.00'" in shown.err
+    assert "2 bad rows: correct the file, and send it again" in shown.err
+
+
 @pytest.mark.parametrize(
     "case",
     [
         ("Day;Sum;Text\n2026-11-05;7,00;rent\n", [], "the body has the columns Day;Sum;Text; send UTF-8"),
-        ("Day;Sum;Text\n2026-11-05;7.00;rent\n", ["--map"], "line 2: line.amount: Sum is '7.00'"),
         ("Day;Text\n2026-11-05;rent\n", ["--map"], "map.toml: line.amount: the file has no column 'Sum'"),
         ("<a", ["--format", "camt.053"], "the body is not XML"),
     ],

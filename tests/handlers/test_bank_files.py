@@ -118,6 +118,32 @@ def test_every_line_is_a_payment_or_excluded_by_a_rule_and_their_sums_are_those_
     assert [(one["statement"], one["recorded"]) for one in again["statements"]] == [(1, 1)]
 
 
+def test_a_bad_row_of_csv_is_shown_with_its_text_and_counts_in_the_sums_of_the_file(world: World) -> None:
+    good = f"2026-11-05,21.00,GBP,{OCTOBER}"
+    found = proposed(
+        world, f"date,amount,currency,reference\n5 Nov,7.00,GBP,rent\n{good}\n2026-11-05,2.5O,GBP,x\n".encode()
+    )
+    assert found["bad"] == [
+        {"line": 2, "reason": "has the date '5 Nov': expected dates such as 2026-11-05", "text": "5 Nov,7.00,GBP,rent"},
+        {
+            "line": 4,
+            "reason": "has the amount '2.5O': expected amounts such as -121.00",
+            "text": "2026-11-05,2.5O,GBP,x",
+        },
+    ]
+    assert found["unread"] == 1
+    assert found["sums"] == [
+        {"currency": "GBP", "lines": 2, "amount": "28.00", "outcomes": [
+            {"outcome": "certain", "lines": 1, "amount": "21.00"}, {"outcome": "bad", "lines": 1, "amount": "7.00"},
+        ]},
+    ]  # fmt: skip
+    assert verdicts(post(world, events(found))) == ["recorded"]
+    corrected = proposed(world, f"date,amount,currency,reference\n2026-11-05,21.00,GBP,{OCTOBER}\n{good}\n".encode())
+    assert [one["outcome"] for one in corrected["lines"]] == ["recorded", "certain"], (
+        "an equal line that was bad is another"
+    )
+
+
 def test_the_same_file_again_and_one_that_overlaps_propose_nothing_twice(world: World) -> None:
     first = entry("21.00", OCTOBER, currency="GBP", reference="B1")
     found = proposed(world, camt(first, closing="121.00"))

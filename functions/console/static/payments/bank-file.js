@@ -19,6 +19,7 @@ const GROUPS = [
   { outcome: "no_payment", title: "Without a match" },
   { outcome: "not_booked", title: "Not booked yet", note: "The bank says that these may come. They are no payments." },
   { outcome: "repeated", title: "Repeated", note: "The file has their statement twice. They count once." },
+  { outcome: "bad", title: "Bad rows" },
 ];
 const LINES = (many) => `${format.count(many)} ${many === 1 ? "line" : "lines"}`;
 const PAYMENTS = (many) => `${format.count(many)} ${many === 1 ? "payment" : "payments"}`;
@@ -56,7 +57,7 @@ async function read(form) {
 }
 
 /** The lines of a file by what is to be done about them. `chosen`: the numbers of those that will be recorded. */
-function Lines({ name, lines, problems, statements, sums }) {
+function Lines({ name, lines, problems, statements, sums, bad, unread }) {
   const [chosen, setChosen] = useState(() => new Set(lines.filter((one) => one.certain).map((one) => one.line)));
   const [results, setResults] = useState(new Map());
   const [asks, setAsks] = useState(false);
@@ -77,7 +78,18 @@ function Lines({ name, lines, problems, statements, sums }) {
         ${problems.map((one) => html`<p key=${one}><${Name}>${one}<//></p>`)}
       </div>`}
     ${statements.length > 0 && html`<${Statements} statements=${statements} />`}
-    ${lines.length > 0 && html`<${FileSums} sums=${sums} />`}
+    ${sums.length > 0 && html`<${FileSums} sums=${sums} />`}
+    ${bad.length > 0 && html`
+      <div class="mark" role="alert">
+        <p><strong>${format.count(bad.length)} bad ${bad.length === 1 ? "row" : "rows"}</strong>, ${" "}
+          ${format.count(unread)} without a readable amount. Correct them in the file, and choose it again: no line is
+          recorded twice.</p>
+        <ul class="plain">
+          ${bad.map((one) => html`
+            <li key=${one.line}>Line ${format.count(one.line)}: <${Name}>${one.reason}<//>:
+              ${" "}<${Name}>${one.text}<//></li>`)}
+        </ul>
+      </div>`}
     <div class="bar">
       <button type="button" class="first" disabled=${!picked.length} onClick=${() => setAsks(true)}>
         Review ${LINES(picked.length)}

@@ -4,6 +4,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quarterhour.file_formats.bank.line import MOST_LINES, BankFileError, BankLine, line_ids
 from quarterhour.file_formats.bank.read import read_bank_file
@@ -152,13 +154,9 @@ def test_a_file_that_does_not_add_up_is_refused_with_what_is_off(closing: str, p
         (b":20:x\n:61:garbage\n", "is not MT940"),
         (b":20:x\n:25:y\n:61:garbage\n", "has a field that cannot be read"),
         (b"/etc/passwd", "has the columns /etc/passwd"),
-        (b"date,amount,currency\n2026-11-05,1.00\n", "has another number of cells in line 2"),
-        (b"date,amount,currency\n2026-11-05,1,EUR\n05.11.2026,1,EUR\n", "has the date '05.11.2026' in line 3"),
-        (b'date,amount,currency\n2026-11-05,"1,00",EUR\n', "has the amount '1,00' in line 2"),
-        (b"date,amount,currency\n2026-11-05,1.00,euro\n", "has the currency 'euro' in line 2"),
-        (b"date,amount,currency\n2026-11-05,1.50,JPY\n", "has the amount 1.50"),
         (b"date,amount,currency,date\n", "has the columns"),
-        (b"date,amount,currency\n\xff", "is not UTF-8"),
+        ("date,amount,currency,name\n2026-11-05,1,EUR,Bücher".encode("latin-1"), "is not UTF-8"),
+        ("date,amount,currency\n2026-11-05,1,EUR\n".encode("utf-16-le"), "has many NUL bytes"),
         (table([("1.00", "x")] * (MOST_LINES + 1)), "has more than 5,000 lines"),
         (mt940(*[("C1,00NTRF", "x")] * (MOST_LINES + 1)).encode(), "has more than 5,000 lines"),
         (camt(*[entry("1.00", inner="")] * (MOST_LINES + 1)), "has more than 5,000 lines"),
@@ -237,6 +235,40 @@ def test_a_reference_that_a_bank_repeats_is_another_line_on_another_day_or_of_an
 def test_blanks_in_a_reference_change_no_id() -> None:
     first, second = (lines(camt(entry("7.00", text), closing="107.00")) for text in ("S-0000 01", "S-00\n0001"))
     assert line_ids(first) == line_ids(second)
+
+
+@cases(
+    ("row", "reason", "amount"),
+    [
+        (b"2026-11-05,1.00", "has 2 cells instead of 4", None),
+        (b"05.11.2026,1,EUR,x", "has the date '05.11.2026': expected dates such as 2026-11-05", "1"),
+        (b'2026-11-05,"1,00",EUR,x', "has the amount '1,00': expected amounts such as -121.00", None),
+        (b"2026-11-05,2.5O,EUR,x", "has the amount '2.5O': expected amounts such as -121.00", None),
+        (b"2026-11-05,1.00,euro,x", "has the currency 'euro': expected codes of ISO 4217 such as EUR", None),
+        (b"2026-11-05,1.50,JPY,x", "has the amount 1.50: expected the decimal places of JPY", "1.50"),
+        ("2026-11-05,1.00,EUR,Müller".encode("latin-1"), "has bytes that are not UTF-8: expected UTF-8", "1.00"),
+        (b'2026-11-05,1.00,EUR,"open', "is not CSV: unexpected end of data", None),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_bad_with_its_text_and_no_other_one(
+    row: bytes, reason: str, amount: str | None
+) -> None:
+    good = b"2026-11-05,7.00,EUR,B\xc3\xbccher M\xc3\xbcller", b"2026-11-06,8.00,EUR,y"
+    found = read_bank_file(b"\r\n".join([b"date,amount,currency,name", good[0], row, good[1], b""]))
+    assert [str(one.amount) for one in found.lines] == ["7.00", "8.00"]
+    (bad,) = found.bad
+    assert (bad.line, bad.reason, bad.amount) == (3, reason, None if amount is None else Decimal(amount))
+    assert bad.text == row.decode(errors="replace")
+
+
+@given(st.lists(st.tuples(st.decimals(-999, 999, places=2), st.sampled_from(["ok", "date", "places"])), max_size=30))
+def test_the_lines_and_the_bad_rows_of_a_table_add_up_to_it(rows: list[tuple[Decimal, str]]) -> None:
+    days = {"date": "5 Nov", "ok": "2026-11-05", "places": "2026-11-05"}
+    texts = [f"{days[kind]},{amount}{'5' * (kind == 'places')},EUR\n" for amount, kind in rows]
+    found = read_bank_file("".join(["date,amount,currency\n", *texts]).encode())
+    assert len(found.lines) + len(found.bad) == len(rows)
+    sums = [one.amount for one in found.lines] + [one.amount for one in found.bad if one.amount is not None]
+    assert sum(sums) == sum(Decimal(one.split(",")[1]) for one in texts)
 
 
 def test_a_table_can_have_all_columns() -> None:

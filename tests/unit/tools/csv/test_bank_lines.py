@@ -1,5 +1,6 @@
 """A map turns the CSV of a bank into lines that the ledger reads."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ EXAMPLE = ROOT / "examples" / "accounting"
 MAP = '[line]\ndate = "{Day}"\namount = "{Sum}"\ncurrency = "{Ccy}"\nname = "{Name}"\n'
 
 
-def converted(file: Path, text: str) -> list[str | BadRow | ExcludedRow]:
+def converted(file: Path, text: str) -> list[str | ExcludedRow]:
     csv_map = load_line_map(text)
     assert csv_map.line is not None
     with open_text(str(file), None) as opened:
@@ -35,12 +36,18 @@ def test_the_example_reads_money_in_and_out() -> None:
 
 def test_an_empty_cell_is_empty_but_a_line_needs_its_currency(tmp_path: Path) -> None:
     file = tmp_path / "bank.csv"
-    file.write_text("Day,Sum,Ccy,Name\n2026-11-05,7.00,EUR,\n2026-11-05,7.00,,x\n2026-11-05,7.00\n")
+    file.write_text(
+        "Day,Sum,Ccy,Name\n2026-11-05,7.00,EUR,\n2026-11-05,7.00,,x\n2026-11-05,7.00\n2026-11-05,7.005,EUR,x\n"
+        "2026-11-05,7.00,euro,x\n5.11.2026,7.00,EUR,x\n"
+    )
     _, good, *bad = converted(file, MAP)
     assert good == "2026-11-05,7.00,EUR,,,,,\r\n"
     assert bad == [
-        BadRow(3, "line.currency: Ccy is empty"),
-        BadRow(4, "has 2 columns instead of 4"),
+        ExcludedRow("bad", bad=BadRow(3, "line.currency: Ccy is empty")),
+        ExcludedRow("bad", bad=BadRow(4, "has 2 columns instead of 4")),
+        ExcludedRow("bad", Decimal("7.005"), "EUR", BadRow(5, "line.amount: 7.005 has more decimal places than EUR")),
+        ExcludedRow("bad", bad=BadRow(6, "line.currency: 'euro' is no code of ISO 4217 such as EUR")),
+        ExcludedRow("bad", Decimal("7.00"), "EUR", BadRow(7, "line.date: '5.11.2026' is not a time of the form iso")),
     ]
 
 

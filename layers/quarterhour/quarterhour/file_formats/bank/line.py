@@ -86,14 +86,38 @@ class BankStatement(NamedTuple):
         return self.account, self.currency, self.opening, self.closing
 
 
+class BadBankRow(NamedTuple):
+    """A row of CSV that is no line: its line in the file, why, and its text; its amount if that can be read."""
+
+    line: int
+    reason: str
+    text: str
+    amount: Decimal | None = None
+    currency: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class BankFile:
-    """What a file says: its format, its lines, its statements, and what needs a look, such as missing statements."""
+    """What a file says: its format, its lines, its statements, and what needs a look, such as missing statements.
+
+    ``bad``: the rows of CSV that cannot be read.
+    """
 
     format: str
     lines: tuple[BankLine, ...]
     statements: tuple[BankStatement, ...] = ()
     problems: tuple[str, ...] = ()
+    bad: tuple[BadBankRow, ...] = ()
+
+
+def in_minor_units(line: BankLine) -> BankLine:
+    """Return a line whose amount has the decimal places of its currency; raise ``BankFileError`` if it has more."""
+    if not money.is_currency(line.currency):
+        raise BankFileError(f"has the currency {line.currency[:40]!r}", "codes of ISO 4217 such as EUR")
+    amount = money.on_statement(line.amount, line.currency)
+    if amount != line.amount:
+        raise BankFileError(f"has the amount {money.plain(line.amount)}", f"the decimal places of {line.currency}")
+    return line._replace(amount=amount)
 
 
 def line_ids(lines: Iterable[BankLine]) -> list[str]:

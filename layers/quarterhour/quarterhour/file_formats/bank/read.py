@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from quarterhour.file_formats.bank import camt, swift, table
-from quarterhour.file_formats.bank.line import CAMT, CSV, FORMATS, MT940, BankFile, BankFileError, BankLine
-from quarterhour.model import money
+from quarterhour.file_formats.bank.line import CAMT, CSV, FORMATS, MT940, BankFile, BankFileError, in_minor_units
 
 _READERS: Final[Mapping[str, Callable[[bytes], BankFile]]] = {
     CAMT: camt.read_camt,
@@ -23,17 +22,7 @@ def read_bank_file(content: bytes, format_: str | None = None) -> BankFile:
     if not content.strip():
         raise BankFileError("is empty", f"a file of {', '.join(FORMATS)}")
     found = _READERS[format_ or _detected(content)](content)
-    return replace(found, lines=tuple(map(_in_minor_units, found.lines)))
-
-
-def _in_minor_units(line: BankLine) -> BankLine:
-    """Return a line whose amount has the decimal places of its currency."""
-    if not money.is_currency(line.currency):
-        raise BankFileError(f"has the currency {line.currency[:40]!r}", "codes of ISO 4217 such as EUR")
-    amount = money.on_statement(line.amount, line.currency)
-    if amount != line.amount:
-        raise BankFileError(f"has the amount {money.plain(line.amount)}", f"the decimal places of {line.currency}")
-    return line._replace(amount=amount)
+    return replace(found, lines=tuple(map(in_minor_units, found.lines)))
 
 
 def _detected(content: bytes) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from typing_extensions import TypedDict
 
 from quarterhour.file_formats.bank.line import FORMATS
-from quarterhour.model.api import Count, Currency, Day, Decimal, Instant, Month, Name, Text, named, one_of
+from quarterhour.model.api import BadRow, Count, Currency, Day, Decimal, Instant, Month, Name, Text, named, one_of
 from quarterhour.statements.api import DocumentKind
 from quarterhour.statements.receivables.matching import LineOutcome, Match
 from quarterhour.statements.receivables.plan import Age, PaymentStatus
@@ -210,6 +210,13 @@ class CurrencyLines(TypedDict):
     outcomes: list[LineSum]
 
 
+class BadBankRow(BadRow):
+    """A row of CSV that is no line, to be corrected in the file, which is then read again as a whole."""
+
+    text: str
+    """Its beginning in the file."""
+
+
 class MatchedFile(TypedDict):
     """The lines of a bank's file, matched to open statements."""
 
@@ -219,6 +226,10 @@ class MatchedFile(TypedDict):
     statements: list[MatchedStatement]
     """Empty for CSV."""
     sums: list[CurrencyLines]
+    bad: list[BadBankRow]
+    """The rows of CSV that cannot be read."""
+    unread: Count
+    """How many of them are in no sum, as their amount or currency cannot be read."""
     lines: list[MatchedLine]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.workers import Workers
-from quarterhour.file_formats.bank.line import BankFileError, BankLine, BankStatement, line_ids
+from quarterhour.file_formats.bank.line import BadBankRow, BankFileError, BankLine, BankStatement, line_ids
 from quarterhour.file_formats.bank.read import read_bank_file
 from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.ledger.events.people import SOURCE
@@ -96,7 +96,9 @@ class BankFiles:
             "format": file.format,
             "problems": list(file.problems),
             "statements": [_statement(one, lines) for one in file.statements],
-            "sums": _sums(lines),
+            "sums": _sums(lines, file.bad),
+            "bad": [{"line": one.line, "reason": one.reason, "text": one.text} for one in file.bad],
+            "unread": sum(one.amount is None for one in file.bad),
             "lines": lines,
         }
 
@@ -189,12 +191,15 @@ def _statement(statement: BankStatement, lines: "Sequence[api.MatchedLine]") -> 
     }
 
 
-def _sums(lines: "Sequence[api.MatchedLine]") -> "list[api.CurrencyLines]":
-    """Return the sums of lines by currency and outcome."""
+def _sums(lines: "Sequence[api.MatchedLine]", bad: Sequence[BadBankRow]) -> "list[api.CurrencyLines]":
+    """Return the sums of lines by currency and outcome, and of the bad rows whose amount can be read."""
     amounts: dict[str, dict[LineOutcome, list[Decimal]]] = {}
     for one in lines:
         outcomes = amounts.setdefault(one["currency"], {})
         outcomes.setdefault(one["outcome"], []).append(Decimal(one["amount"]))
+    for row in bad:
+        if row.amount is not None:
+            amounts.setdefault(row.currency, {}).setdefault(LineOutcome.BAD, []).append(row.amount)
     return [
         {
             "currency": currency,

@@ -81,6 +81,8 @@ class LineOutcome(StrEnum):
     """Excluded: the bank has not booked it yet."""
     REPEATED = REPEATED
     """Excluded: its statement is in the file twice."""
+    BAD = "bad"
+    """A row of CSV that cannot be read."""
 
 
 _OUTCOMES: Final = MappingProxyType(
