@@ -5,8 +5,6 @@ from typing import Final
 
 from quarterhour.model import money
 from quarterhour.statements.document.invoice import (
-    CREDIT_TRANSFER,
-    NORM,
     UNIT,
     VAT,
     Invoice,
@@ -16,7 +14,8 @@ from quarterhour.statements.document.invoice import (
     invoice_of,
     why_no_invoice,
 )
-from quarterhour.statements.document.invoice_xml import DECLARATION, email_of, group, text
+from quarterhour.statements.document.invoice_profiles import NORM
+from quarterhour.statements.document.invoice_xml import DECLARATION, group, schemed_text, text
 from quarterhour.statements.document.page_part import StatementContent
 
 _NAMESPACES: Final = "".join(
@@ -60,8 +59,10 @@ def _content(invoice: Invoice) -> str:
                 *(_line(number, *both) for number, both in enumerate(invoice.lines, 1)),
                 group(
                     "ram:ApplicableHeaderTradeAgreement",
+                    text("ram:BuyerReference", invoice.reference),
                     group("ram:SellerTradeParty", _party(invoice.seller)),
                     group("ram:BuyerTradeParty", _party(invoice.buyer)),
+                    group("ram:BuyerOrderReferencedDocument", text("ram:IssuerAssignedID", invoice.order)),
                 ),
                 "<ram:ApplicableHeaderTradeDelivery/>\n",  # the schema demands it
                 _settlement(invoice),
@@ -80,23 +81,27 @@ def _amount(name: str, amount: Decimal) -> str:
 
 def _party(party: InvoiceParty) -> str:
     one, two, three = (*party.address, None, None, None)[:3]
-    email = email_of(party.contact)
     return "".join(
         [
             text("ram:ID", party.identifier),
             text("ram:Name", party.legal_name),
+            group("ram:SpecifiedLegalOrganization", schemed_text("ram:ID", party.registration)),
             group(
                 "ram:DefinedTradeContact",
-                text("ram:PersonName", None if email else party.contact),
-                group("ram:EmailURIUniversalCommunication", text("ram:URIID", email)),
+                text("ram:PersonName", party.contact),
+                group("ram:TelephoneUniversalCommunication", text("ram:CompleteNumber", party.phone)),
+                group("ram:EmailURIUniversalCommunication", text("ram:URIID", party.email)),
             ),
             group(
                 "ram:PostalTradeAddress",
+                text("ram:PostcodeCode", party.post_code),
                 text("ram:LineOne", one),
                 text("ram:LineTwo", two),
                 text("ram:LineThree", three),
+                text("ram:CityName", party.town),
                 text("ram:CountryID", party.country),
             ),
+            group("ram:URIUniversalCommunication", schemed_text("ram:URIID", party.electronic_address)),
             group("ram:SpecifiedTaxRegistration", text("ram:ID", party.vat_id, schemeID="VA")),
         ]
     )
@@ -141,10 +146,10 @@ def _settlement(invoice: Invoice) -> str:
         text("ram:InvoiceCurrencyCode", invoice.currency),
         group(
             "ram:SpecifiedTradeSettlementPaymentMeans",
-            text("ram:TypeCode", CREDIT_TRANSFER),
+            text("ram:TypeCode", invoice.means),
             group("ram:PayeePartyCreditorFinancialAccount", text("ram:IBANID", invoice.iban)),
         )
-        if invoice.iban
+        if invoice.means
         else "",
         *map(_tax, invoice.rows),
         group(

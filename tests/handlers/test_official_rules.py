@@ -27,7 +27,7 @@ from quarterhour_tools.statements.pdf import statement_pdf
 from tests.conftest import WITHOUT_JAVA
 from tests.handlers.desk import send
 from tests.support.agencies import FULL, OWNER, tax
-from tests.support.invoices import BUYER, EXEMPT, every_kind, invoice_document, row
+from tests.support.invoices import BUYER, EXEMPT, every_kind, every_kind_in_profiles, invoice_document, row
 from tests.support.official_rules import Finding, findings
 from tests.support.statement_examples import EXAMPLES
 from tests.support.system import opened
@@ -60,6 +60,15 @@ def documents_of_every_kind() -> Files:
     examples = {name: one for name, one in EXAMPLES.items() if why_no_invoice(one) is None}
     assert len(examples) > len(EXAMPLES) / 2
     return dict(both([*every_kind().items(), *examples.items()]))
+
+
+def documents_of_every_profile() -> Files:
+    """Of every kind, for a seller and buyers that have registered all: each names its profile, whose rules are run."""
+    documents = every_kind_in_profiles()
+    for name, one in documents.items():
+        profile = b"#compliant#" + (b"urn:xeinkauf.de" if name.startswith("XR") else b"urn:fdc:peppol.eu")
+        assert profile in (statement_xml(one) or b""), name
+    return dict(both(documents.items()))
 
 
 def figures_with_remainders() -> Files:
@@ -128,6 +137,17 @@ def a_wrong_sum_and_a_missing_name() -> Files:
     return {"sum": wrong, "name": nameless}
 
 
+def profiles_whose_needs_are_unmet() -> Files:
+    """The XML of each profile without what its rules demand."""
+    made = {name: statement_xml(one) or b"" for name, one in every_kind_in_profiles().items()}
+    reference = b"<cbc:BuyerReference>991-03730-19</cbc:BuyerReference>\n"
+    endpoint = b'<cbc:EndpointID schemeID="0106">12345678</cbc:EndpointID>\n'
+    return {
+        "xrechnung": made["XRechnung: statement"].replace(reference, b""),
+        "peppol": made["Peppol abroad: statement"].replace(endpoint, b""),
+    }
+
+
 def pdfs() -> Files:
     names = ("German", "French", "Dutch credit note", "long names", "right to left", "nobody")
     documents = {name: EXAMPLES[name] for name in names}
@@ -143,9 +163,17 @@ def a_pdf_that_is_no_pdf_a() -> Files:
 
 
 CORRECT: Final = (
-    *(documents_of_every_kind, figures_with_remainders, any_currency_or_country, sealed_months, files_of_a_run, pdfs),
+    *(
+        documents_of_every_kind,
+        documents_of_every_profile,
+        figures_with_remainders,
+        any_currency_or_country,
+        sealed_months,
+        files_of_a_run,
+        pdfs,
+    ),
 )
-WRONG: Final = (a_wrong_sum_and_a_missing_name, a_pdf_that_is_no_pdf_a)
+WRONG: Final = (a_wrong_sum_and_a_missing_name, profiles_whose_needs_are_unmet, a_pdf_that_is_no_pdf_a)
 
 
 def found_in(folder: Path) -> list[Finding]:
@@ -173,4 +201,6 @@ def test_the_rules_find_nothing_in_what_is_correct_and_each_mistake_in_what_is_n
     rules = {(one.file, one.rule) for one in found}
     prefix = f"{a_wrong_sum_and_a_missing_name.__name__}-"
     assert rules >= {(f"{prefix}0-sum.xml", "BR-CO-16"), (f"{prefix}1-name.xml", "BR-07")}
+    prefix = f"{profiles_whose_needs_are_unmet.__name__}-"
+    assert rules >= {(f"{prefix}0-xrechnung.xml", "BR-DE-15"), (f"{prefix}1-peppol.xml", "PEPPOL-EN16931-R010")}
     assert any(one.file.startswith(f"{a_pdf_that_is_no_pdf_a.__name__}-") for one in found)

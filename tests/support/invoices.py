@@ -22,6 +22,33 @@ BUYER: Final = {
     "contact": "ap@acme.example",
     "vat_id": "NL004495445B01",
 }
+REACHED: Final = {
+    **SELLER,
+    "post_code": "20457",
+    "town": "Hamburg",
+    "email": "rechnung@markt.example",
+    "phone": "+49 40 123456",
+    "electronic_address": "9930:DE136695976",
+    "registration_number": "HRB 12345",
+}
+"""The seller with all that profiles of electronic invoices need."""
+AUTHORITY: Final = {
+    "registered": True,
+    "legal_name": "Bezirksamt Beispiel",
+    "address": "Rathausplatz 1\n20095 Hamburg",
+    "country": "DE",
+    "group": None,
+    "contact": None,
+    "vat_id": None,
+    "post_code": "20095",
+    "town": "Hamburg",
+    "electronic_address": "0204:991-03730-19",
+    "registration_number": None,
+    "invoice_profile": "xrechnung",
+    "buyer_reference": "991-03730-19",
+    "purchase_order": "B-7",
+}
+"""A buyer with all that XRechnung needs."""
 NO_PARTY: Final[dict[str, Any]] = dict.fromkeys(BUYER)
 REVERSE_CHARGE: Final = {"scheme": "reverse_charge", "percent": "0", "note": "Reverse charge: see <Article 196>."}
 EXEMPT: Final = {"scheme": "exempt", "percent": "0", "note": "Exempt from VAT."}
@@ -133,3 +160,28 @@ def every_kind() -> dict[str, dict[str, Any]]:
         ),
         "no IBAN": invoice_document(owner={**SELLER, "iban": None}),
     }
+
+
+def every_kind_in_profiles() -> dict[str, dict[str, Any]]:
+    """Return documents of every kind in the profiles XRechnung and Peppol, for buyers at home and abroad."""
+    dutch = {**SELLER, **REACHED, "country": "NL", "vat_id": "NL004495445B01", "registration_number": "0106:12345678"}
+    abroad = {**BUYER, "electronic_address": "0106:12345678", "registration_number": "0106:12345678"}
+    abroad |= {"invoice_profile": "peppol", "buyer_reference": None, "purchase_order": "4500001", "phone": "020 123456"}
+    parties = {
+        "XRechnung": (REACHED, AUTHORITY),
+        "XRechnung abroad": (REACHED, {**abroad, **dict.fromkeys(("invoice_profile",), "xrechnung"), **_IN_PARTS}),
+        "Peppol at home": (REACHED, {**AUTHORITY, "invoice_profile": "peppol"}),
+        "Peppol abroad": (REACHED, abroad),
+        "Peppol of a Dutch seller": (dutch, {**abroad, **_IN_PARTS}),
+    }
+    found = {}
+    for name, (owner, customer) in parties.items():
+        for kind, document in every_kind().items():
+            if kind == "hostile names" or (owner is dutch and document["document"] == "credit_note"):
+                continue
+            vat_id = {"vat_id": "DE136695976"} if customer["country"] == "DE" and kind != "outside the scope" else {}
+            found[f"{name}: {kind}"] = {**document, "owner": owner, "customer": {**customer, **vat_id}}
+    return found
+
+
+_IN_PARTS: Final = {"post_code": "1015 BA", "town": "Amsterdam", "buyer_reference": "team 7"}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from quarterhour.registry.agencies.e_invoices import REACH_FIELDS
 from quarterhour.registry.owner import FIELDS, MAX_LOGO, Owner, read_owner
 from tests.support.cases import cases
 
@@ -33,7 +34,16 @@ def test_what_a_complete_statement_lacks_is_named() -> None:
 def test_a_statement_shows_the_parts_of_an_invoice_and_the_iban() -> None:
     owner = read_owner(WHOLE)
     assert isinstance(owner, Owner)
-    assert set(owner.as_dict()) == {"legal_name", "address", "country", "vat_id", "contact", "logo", "iban"}
+    assert set(owner.as_dict()) == {
+        "legal_name",
+        "address",
+        "country",
+        "vat_id",
+        "contact",
+        "logo",
+        "iban",
+        *REACH_FIELDS,
+    }
 
 
 @pytest.mark.parametrize("days", [Decimal(-1), Decimal("1.5"), Decimal(366), "14", True])
@@ -82,6 +92,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "an IBAN that is a number": ({"iban": Decimal(82)}, "iban"),
     "days of payment in words": ({"payment_days": "thirty"}, "payment_days"),
     "a start without a time zone": ({"valid_from": "2026-10-01T00:00:00"}, "valid_from"),
+    "an email address without a domain": ({"email": "billing"}, "email"),
+    "a telephone number of two digits": ({"phone": "+49"}, "phone"),
+    "an electronic address of no scheme": ({"electronic_address": "9999:1"}, "electronic_address"),
+    "a number of registration that is a number": ({"registration_number": Decimal(7)}, "registration_number"),
     "an unknown field": ({"tax": "20"}, "tax"),
 }
 

@@ -16,6 +16,13 @@ const SCHEMES = ["standard", "reverse_charge", "exempt", "outside_scope"];
 const LANGUAGES = { de: "German", fr: "French", es: "Spanish", nl: "Dutch" };
 const LONGEST = 200;
 const COUNTRY = { pattern: "[A-Z]{2}", title: "Two capital letters, such as GB", size: 5 };
+const PROFILES = { xrechnung: "XRechnung 3.0", peppol: "Peppol BIS Billing 3.0" };
+/** What electronic invoices need of an agency, by the names of its fields. */
+const REACH = {
+  email: "Email", phone: "Telephone", electronic_address: "Electronic address, such as 0088:4000001000005",
+  registration_number: "Number of registration", buyer_reference: "Buyer reference, such as a Leitweg-ID",
+  purchase_order: "Purchase order",
+};
 const NEW = { version: 0, content: {} };
 
 /** What is registered of an agency, and for finance the button that changes it; `again` loads it again. */
@@ -58,6 +65,8 @@ const factsOf = (content) => [
   ["Payouts held, because", content.payout_hold],
   ["Also pays as", content.payer_names?.join("; ")],
   ["Also pays from", content.payer_ibans?.join("; ")],
+  ["Profile of its electronic invoices", PROFILES[content.invoice_profile]],
+  ...Object.entries(REACH).map(([name, title]) => [title.split(",")[0], content[name]]),
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
@@ -110,7 +119,7 @@ function contentOf(form, before) {
   });
   const names = [
     "legal_name", "address", "country", "currency", "group", "contact", "status", "language", "collects", "iban",
-    "payout_hold",
+    "payout_hold", "invoice_profile", ...Object.keys(REACH),
   ];
   return only({
     ...Object.fromEntries(names.map((name) => [name, value(name)])),
@@ -190,6 +199,14 @@ function Fields({ content }) {
     ${input("Why payouts are held; empty: they are made", "payout_hold")}
     ${input("Other names by which it pays, with ; between them", "payer_names", listOf(content.payer_names))}
     ${input("Other IBANs from which it pays, with ; between them", "payer_ibans", listOf(content.payer_ibans))}
+    <label key="invoice_profile">Profile of its electronic invoices
+      <select name="invoice_profile">
+        <option value="">EN 16931</option>
+        ${Object.entries(PROFILES).map(([name, title]) => html`
+          <option key=${name} value=${name} selected=${name === content.invoice_profile}>${title}</option>`)}
+      </select>
+    </label>
+    ${Object.entries(REACH).map(([name, title]) => input(title, name))}
     <label key="valid_from">In force from (${format.zoneName()}); empty: from the beginning
       <input name="valid_from" type="datetime-local"
         defaultValue=${content.valid_from && format.localTime(content.valid_from)} />

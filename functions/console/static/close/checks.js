@@ -12,6 +12,7 @@ const CORRECTIONS = {
   tax_percent: ({ agency }) => [agencyAddress(agency, { tab: "registration" }), "Correct its tax"],
   tax_place: ({ agency }) => [agencyAddress(agency, { tab: "registration" }), "Correct its tax"],
   tax_vat_id: ({ agency }) => [agencyAddress(agency, { tab: "registration" }), "Correct its VAT id"],
+  invoice_profile: ({ agency }) => [agencyAddress(agency, { tab: "registration" }), "Complete it"],
   order: ({ message, period }) =>
     [address(["close", /\d{4}-\d\d/.exec(message)?.[0] ?? laterMonth(period, -1)]), "Close that period"],
   default_rate: ({ agency }) => [agencyAddress(agency, { tab: "rates" }), "Write a rate card"],

@@ -16,7 +16,7 @@ export const keyOf = ({ agency, currency }) => `${currency} ${agency}`;
 export const failedOf = (checks) => checks.filter((one) => one.level === "failed" && one.check !== HELD);
 
 /** The failed checks that a release with a reason lifts. */
-const CONFIRMABLE = ["tax_percent", "tax_place"];
+const CONFIRMABLE = ["tax_percent", "tax_place", "invoice_profile"];
 
 /** Returns the checks of a draft that a person who releases it confirms with a reason. */
 export const toConfirm = (checks) => failedOf(checks).filter((one) => CONFIRMABLE.includes(one.check));

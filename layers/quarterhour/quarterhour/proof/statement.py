@@ -181,8 +181,12 @@ _HEADER: Final = (
     *("collects", "owner", "customer", "previous", "period_charges", "paid_since"),
 )
 """The members of a statement that do not follow from its lines."""
-_PARTY: Final = ("legal_name", "address", "country", "vat_id", "contact", "iban")
-_PARTIES: Final = {"owner": (*_PARTY, "logo"), "customer": (*_PARTY, "registered", "group")}
+_PARTY: Final = (
+    *("legal_name", "address", "country", "vat_id", "contact", "iban"),
+    *("email", "phone", "electronic_address", "registration_number"),
+)
+_RECIPIENT: Final = ("registered", "group", "invoice_profile", "buyer_reference", "purchase_order")
+_PARTIES: Final = {"owner": (*_PARTY, "logo"), "customer": (*_PARTY, *_RECIPIENT)}
 """The members of the parties."""
 _NUMBERS: Final = re.compile(r"(\d+)", re.ASCII)
 

@@ -102,6 +102,12 @@ class OwnerData(TypedDict):
     """The days from a statement's issue to the day when it must be paid; without it, 30."""
     titles: NotRequired[dict[str, Annotated[str, one_of(TITLES)]] | None]
     """What statements are called, by the agency's country; `other` stands for all that are not named."""
+    email: NotRequired[Text | None]
+    phone: NotRequired[Text | None]
+    electronic_address: NotRequired[Text | None]
+    """Its own for electronic invoices: a scheme of the list EAS and an address in it, such as `9930:DE136695976`."""
+    registration_number: NotRequired[Text | None]
+    """In a register of companies; with a scheme of the list ICD before it, if it has one, such as `0106:12345678`."""
     valid_from: NotRequired[SentInstant | None]
     """The instant from which the version is in force; without it, always."""
 

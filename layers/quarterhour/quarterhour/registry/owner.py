@@ -11,6 +11,7 @@ from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
 from quarterhour.model.instants import ALWAYS
 from quarterhour.registry.agencies.agency import ADDRESS, COUNTRY, address, country_of, iban_of, vat_id_of
+from quarterhour.registry.agencies.e_invoices import REACH_FIELDS, read_reach
 from quarterhour.registry.agencies.ibans import IBAN
 from quarterhour.registry.agencies.vat_ids import VAT_ID
 from quarterhour.registry.documents.plan import DocumentKind, Valid
@@ -22,9 +23,9 @@ MAX_LOGO: Final = 50_000
 MAX_PAYMENT_DAYS: Final = 365
 PAYMENT_DAYS: Final = 30
 """The payment days of an owner who gives none; Directive 2011/7/EU has the same between businesses."""
-_SHOWN: Final = ("legal_name", "address", "country", "vat_id", "contact", "logo", "iban")
+_SHOWN: Final = ("legal_name", "address", "country", "vat_id", "contact", "logo", "iban", *REACH_FIELDS)
 """The fields that a statement shows."""
-_IN_ONE_FORM: Final = ("legal_name", "address", "vat_id", "contact", "iban")
+_IN_ONE_FORM: Final = ("legal_name", "address", "vat_id", "contact", "iban", *REACH_FIELDS)
 FIELDS: Final = (*_SHOWN, "payment_days", "titles", "valid_from")
 FOR_STATEMENTS: Final = ("legal_name", "address", "country", "vat_id", "iban", "payment_days")
 """The fields that a complete statement needs."""
@@ -56,6 +57,10 @@ class Owner(NamedTuple):
     iban: str | None = None
     payment_days: int | None = None
     titles: Mapping[str, str] | None = None
+    email: str | None = None
+    phone: str | None = None
+    electronic_address: str | None = None
+    registration_number: str | None = None
 
     @property
     def missing(self) -> list[str]:
@@ -87,11 +92,12 @@ def read_owner(content: object, prefix: str = "content.") -> Owner | tuple[Field
     iban = read.value("iban", IBAN, iban_of, optional=True)
     payment_days = read.value("payment_days", _PAYMENT_DAYS, _payment_days, optional=True)
     titles = read.value("titles", _TITLES, _titles, optional=True)
+    reach = read_reach(read)
     valid_from = read.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if read.problems:
         return fields.bounded(read.problems, "an owner as described")
     given = legal_name, address_, country, vat_id, contact, logo, iban, payment_days, titles
-    return Owner(valid_from or ALWAYS[0], *given)
+    return Owner(valid_from or ALWAYS[0], *given, **reach)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:

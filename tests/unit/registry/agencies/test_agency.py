@@ -83,12 +83,12 @@ def test_a_tax_profile_has_rates_by_kind_of_adjustment_by_category_and_by_charge
 
 
 def test_a_profile_without_tax_has_its_legal_ground_and_so_has_a_rate_of_it() -> None:
-    ground = {"reason": " § 4  Nr. 8 UStG ", "reason_code": "VATEX-EU-135-1A"}
+    ground = {"reason": " § 4  Nr. 8 UStG ", "reason_code": "VATEX-EU-135-1"}
     fee = {"fee": {"scheme": "outside_scope", "reason": "Vertragsstrafe"}}
     agency = read_agency(tax(scheme="exempt", percent=None, by_kind=fee, **ground))
     assert isinstance(agency, Agency)
     assert agency.tax is not None
-    assert agency.tax.rate_of("", "") == TaxRate("exempt", Decimal(0), "§ 4 Nr. 8 UStG", "VATEX-EU-135-1A")
+    assert agency.tax.rate_of("", "") == TaxRate("exempt", Decimal(0), "§ 4 Nr. 8 UStG", "VATEX-EU-135-1")
     assert agency.tax.rate_of("fee", "").reason == "Vertragsstrafe"
 
 
@@ -164,6 +164,15 @@ BAD: dict[str, tuple[Any, str]] = {
     "a payer's IBAN with wrong check digits": ({"payer_ibans": ["GB83WEST12345698765432"]}, "content.payer_ibans.0"),
     "one IBAN of a payer": ({"payer_ibans": "GB82WEST12345698765432"}, "content.payer_ibans"),
     "a hold without a reason": ({"payout_hold": " "}, "content.payout_hold"),
+    "an email address without a domain": ({"email": "ap@acme"}, "content.email"),
+    "a telephone number in words": ({"phone": "call Ann"}, "content.phone"),
+    "an electronic address without a scheme": ({"electronic_address": "ap@acme.example"}, "content.electronic_address"),
+    "an electronic address of no scheme": ({"electronic_address": "9999:1"}, "content.electronic_address"),
+    "an empty number of registration": ({"registration_number": ""}, "content.registration_number"),
+    "an unknown profile": ({"invoice_profile": "XRechnung"}, "content.invoice_profile"),
+    "a buyer reference of blanks": ({"buyer_reference": " "}, "content.buyer_reference"),
+    "an order that is a number": ({"purchase_order": Decimal(7)}, "content.purchase_order"),
+    "a code of no list": (tax(scheme="exempt", percent=None, reason_code="VATEX-EU-999"), "content.tax.reason_code"),
     "an unknown status": ({"status": "open"}, "content.status"),
     "an unknown language": ({"language": "it"}, "content.language"),
     "a language in capitals": ({"language": "DE"}, "content.language"),

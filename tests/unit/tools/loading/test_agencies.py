@@ -53,6 +53,18 @@ def test_agencies_are_read_from_ndjson_or_csv(tmp_path: Path, content: str, name
     assert rows[1].path == "/agencies/a%252Fb"
 
 
+def test_a_row_can_say_why_nothing_is_taxed_and_which_invoices_the_agency_takes(tmp_path: Path) -> None:
+    columns = "agency,tax_scheme,tax_reason,tax_reason_code,invoice_profile,electronic_address\n"
+    row = "42,exempt,§ 4 Nr. 8 UStG,VATEX-EU-135-1,xrechnung,0204:991-03730-19\n"
+    ((found,), bad) = read(file(tmp_path, columns + row, "a.csv"))
+    assert not bad
+    assert found.content == {
+        "tax": {"scheme": "exempt", "reason": "§ 4 Nr. 8 UStG", "reason_code": "VATEX-EU-135-1"},
+        "invoice_profile": "xrechnung",
+        "electronic_address": "0204:991-03730-19",
+    }
+
+
 @pytest.mark.parametrize(
     ("line", "problems"),
     [

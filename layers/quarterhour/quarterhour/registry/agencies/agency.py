@@ -1,6 +1,5 @@
 """An agency, the pure part: the schema of its document."""
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -13,6 +12,14 @@ from quarterhour.model.countries import COUNTRIES
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
 from quarterhour.model.instants import ALWAYS
+from quarterhour.registry.agencies.e_invoices import (
+    EN16931,
+    REACH_FIELDS,
+    RECIPIENT_FIELDS,
+    VATEX,
+    read_reach,
+    read_recipient,
+)
 from quarterhour.registry.agencies.ibans import IBAN, read_iban
 from quarterhour.registry.agencies.vat_ids import VAT_ID, read_vat_id
 from quarterhour.registry.documents.keys import AGENCY, AGENCY_NAME, is_agency
@@ -38,9 +45,13 @@ LANGUAGES: Final = ("en", "de", "fr", "es", "nl")
 DEFAULT_LANGUAGE: Final = "en"
 FIELDS: Final = (
     *("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "language"),
-    *("collects", "iban", "payout_hold", "payer_names", "payer_ibans", "valid_from"),
+    *("collects", "iban", "payout_hold", "payer_names", "payer_ibans"),
+    *(*REACH_FIELDS, *RECIPIENT_FIELDS, "valid_from"),
 )
-_IN_ONE_FORM: Final = ("legal_name", "address", "group", "contact", "iban", "payout_hold")
+_IN_ONE_FORM: Final = (
+    *("legal_name", "address", "group", "contact", "iban", "payout_hold"),
+    *(*REACH_FIELDS, "buyer_reference", "purchase_order"),
+)
 LISTS: Final = ("payer_names", "payer_ibans")
 """The fields that are lists of texts."""
 MAX_PAYERS: Final = 20
@@ -51,7 +62,6 @@ MAX_RATES: Final = 50
 """The most kinds, categories and charges that a tax profile names."""
 
 REASON_CODE: Final = "a code of the list VATEX such as VATEX-EU-132-1A"
-_REASON_CODE: Final = re.compile(r"VATEX-[A-Z]{2}(-[A-Z0-9]{1,16}){1,3}", re.ASCII)
 ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
 COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
 _TAX: Final = f"an object with {', '.join(TAX_FIELDS)}"
@@ -119,6 +129,7 @@ class Agency(NamedTuple):
     """A registered agency's data from an instant on; what was not registered is ``None``.
 
     ``payout_hold``: why nothing is paid out to it. ``payer_names``, ``payer_ibans``: of others who pay for it.
+    ``email`` to ``purchase_order``: for electronic invoices.
     """
 
     valid_from: datetime
@@ -136,6 +147,13 @@ class Agency(NamedTuple):
     payout_hold: str | None = None
     payer_names: tuple[str, ...] = ()
     payer_ibans: tuple[str, ...] = ()
+    email: str | None = None
+    phone: str | None = None
+    electronic_address: str | None = None
+    registration_number: str | None = None
+    invoice_profile: str = EN16931
+    buyer_reference: str | None = None
+    purchase_order: str | None = None
 
 
 def collector_of(agency: Agency | None) -> str:
@@ -169,14 +187,14 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
         _payers(outer, "payer_names", fields.TEXT, fields.text),
         _payers(outer, "payer_ibans", IBAN, iban_of),
     )
+    invoices = {**read_reach(outer), **read_recipient(outer)}
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if outer.problems:
         return fields.bounded(outer.problems, "an agency as described")
     since = valid_from or ALWAYS[0]
     names = (legal_name, address_, country, profile, currency, group, contact)
-    return Agency(
-        since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY, iban, hold, *payers
-    )
+    how = (status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY)
+    return Agency(since, *names, *how, iban, hold, *payers, **invoices)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
@@ -308,7 +326,7 @@ def _scheme(value: object) -> str | None:
 
 
 def _reason_code(value: object) -> str | None:
-    return value if isinstance(value, str) and _REASON_CODE.fullmatch(value) else None
+    return value if isinstance(value, str) and value in VATEX else None
 
 
 def _status(value: object) -> str | None:

@@ -117,6 +117,18 @@ class AgencyData(TypedDict):
     """Names by which a bank's lines tell it, beside `legal_name`."""
     payer_ibans: NotRequired[Annotated[list[Text], constrained(maxItems=MAX_PAYERS)] | None]
     """IBANs from which it is paid for, beside `iban`."""
+    email: NotRequired[Text | None]
+    phone: NotRequired[Text | None]
+    electronic_address: NotRequired[Text | None]
+    """Where electronic invoices go: a scheme of the list EAS and an address in it, such as `0088:4000001000005`."""
+    registration_number: NotRequired[Text | None]
+    """In a register of companies; with a scheme of the list ICD before it, if it has one, such as `0106:12345678`."""
+    invoice_profile: NotRequired[Literal["en16931", "xrechnung", "peppol"] | None]
+    """The profile of its electronic invoices; without it, `en16931`."""
+    buyer_reference: NotRequired[Text | None]
+    """What it wants its invoices to name, such as its Leitweg-ID."""
+    purchase_order: NotRequired[Text | None]
+    """The number of its order that its invoices name."""
     valid_from: NotRequired[SentInstant | None]
     """When the version begins, for a change of tax at [local midnight](operations.md#registering-agencies)."""
 

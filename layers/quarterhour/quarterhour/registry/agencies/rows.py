@@ -14,7 +14,13 @@ from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour.registry.agencies.agency import FIELDS, LISTS, Agency, in_one_form, read_agency
 from quarterhour.registry.documents.keys import AGENCY_NAME, is_agency
 
-_TAX_COLUMNS: Final = {"tax_scheme": "scheme", "tax_percent": "percent", "vat_id": "vat_id"}
+_TAX_COLUMNS: Final = {
+    "tax_scheme": "scheme",
+    "tax_percent": "percent",
+    "tax_reason": "reason",
+    "tax_reason_code": "reason_code",
+    "vat_id": "vat_id",
+}
 _REGISTERED_AT: Final = "registered_at"
 COLUMNS: Final = ("agency", *(name for name in FIELDS if name != "tax"), *_TAX_COLUMNS)
 

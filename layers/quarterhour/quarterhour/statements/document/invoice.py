@@ -13,17 +13,18 @@ from quarterhour.model.clock import parse_iso
 from quarterhour.model.currencies import LIVES
 from quarterhour.model.periods import Period, day_in, time_zone
 from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
+from quarterhour.registry.agencies.e_invoices import ADDRESS_SCHEMES, EN16931, REGISTER_SCHEMES, schemed
+from quarterhour.statements.document.invoice_profiles import InvoiceProfile, profile_of
 from quarterhour.statements.document.language import Language, language_of
 from quarterhour.statements.document.page_part import StatementContent
 from quarterhour.statements.listing import CREDIT_NOTE
 
-NORM: Final = "urn:cen.eu:en16931:2017"
-"""The identifier of EN 16931."""
 INVOICE_CODE: Final = "380"
 CREDIT_NOTE_CODE: Final = "381"
 """Types of documents: codes of UNTDID 1001."""
 CREDIT_TRANSFER: Final = "30"
-"""A means of payment: a code of UNTDID 4461."""
+_BY_AGREEMENT: Final = "57"
+"""Means of payment: codes of UNTDID 4461. By an agreement (57), the account of both pays it."""
 UNIT: Final = "C62"
 """The unit of a quantity, "one": a code of UN/ECE Recommendation 20."""
 VAT: Final = "VAT"
@@ -61,7 +62,8 @@ _PREFIXED: Final = re.compile(
 class InvoiceParty(NamedTuple):
     """Who issues an invoice or receives it; ``None`` or empty where the statement does not say.
 
-    ``identifier``: one that is no VAT id. ``address``: at most three lines.
+    ``identifier``: one that is no VAT id. ``address``: at most three lines. ``electronic_address`` and
+    ``registration``: scheme and number.
     """
 
     identifier: str | None
@@ -70,6 +72,12 @@ class InvoiceParty(NamedTuple):
     country: str | None
     vat_id: str | None
     contact: str | None
+    phone: str | None
+    email: str | None
+    electronic_address: tuple[str | None, str] | None
+    registration: tuple[str | None, str] | None
+    post_code: str | None
+    town: str | None
 
 
 class InvoiceLine(NamedTuple):
@@ -133,9 +141,11 @@ class Invoice:
 
     ``type_code``: ``INVOICE_CODE`` or ``CREDIT_NOTE_CODE``. Dates are ISO 8601. ``due_on`` and ``iban``: only if a
     payment is due; otherwise ``terms`` say why not. ``tax_in``: a further currency, and the tax in it. ``prepaid``:
-    what the account has covered of it, below 0 if earlier documents are still open.
+    what the account has covered of it, below 0 if earlier documents are still open. ``means``: of payment, ``None`` if
+    it need not be named. ``reference`` and ``order``: what the buyer needs to read.
     """
 
+    profile: InvoiceProfile
     type_code: str
     number: str
     issued_on: str
@@ -148,6 +158,9 @@ class Invoice:
     preceding: tuple[Preceding, ...]
     seller: InvoiceParty
     buyer: InvoiceParty
+    reference: str | None
+    order: str | None
+    means: str | None
     iban: str | None
     rows: tuple[InvoiceRow, ...]
     tax_in: tuple[str, Decimal] | None
@@ -236,9 +249,12 @@ def invoice_of(document: StatementContent) -> Invoice:
     is_due = not is_credit_note and document["due_on"] is not None
     tax_in = document["tax_in"]
     period = Period.parse(document["period"])
-    owner, customer = document["owner"], document["customer"]
+    owner, customer = document["owner"], {**document["customer"], **_taxed_as(document)}
+    profile = profile_of(customer.get("invoice_profile") or EN16931, owner, customer)
+    iban = _compact(owner.get("iban")) if is_due else None
     is_taxed = all(row.category != NO_TAX for row in rows)
     return Invoice(
+        profile,
         CREDIT_NOTE_CODE if is_credit_note else INVOICE_CODE,
         document["number"],
         document["issued_on"],
@@ -251,8 +267,11 @@ def invoice_of(document: StatementContent) -> Invoice:
         tuple(_preceding(document)),
         # Outside the scope of VAT, no party may be named by its VAT id as such; the seller must have some identifier.
         _party(owner, None if is_taxed else _vat_id_of(owner), is_taxed=is_taxed),
-        _party({**customer, **_taxed_as(document)}, document["agency"], is_taxed=is_taxed),
-        _compact(owner.get("iban")) if is_due else None,
+        _party(customer, document["agency"], is_taxed=is_taxed),
+        customer.get("buyer_reference"),
+        customer.get("purchase_order"),
+        CREDIT_TRANSFER if iban else _BY_AGREEMENT if profile.names_means else None,
+        iban,
         rows,
         (tax_in["currency"], _signed(tax_in["tax"], is_credit_note=is_credit_note)) if tax_in else None,
         prepaid,
@@ -357,7 +376,13 @@ def _preceding(document: StatementContent) -> Iterator[Preceding]:
 
 
 def _party(party: StatementContent, identifier: str | None, *, is_taxed: bool) -> InvoiceParty:
-    lines = list(filter(None, map(str.strip, (party.get("address") or "").split("\n"))))
+    post_code, town = party.get("post_code"), party.get("town")
+    in_parts = {_letters(post_code, town), _letters(town, post_code)} if post_code and town else set()
+    lines = [
+        line
+        for one in (party.get("address") or "").split("\n")
+        if (line := one.strip()) and _letters(line) not in in_parts
+    ]
     head, tail = lines[: _ADDRESS_LINES - 1], lines[_ADDRESS_LINES - 1 :]
     return InvoiceParty(
         identifier,
@@ -365,7 +390,27 @@ def _party(party: StatementContent, identifier: str | None, *, is_taxed: bool) -
         (*head, *([", ".join(tail)] if tail else [])),
         party.get("country"),
         _vat_id_of(party) if is_taxed else None,
-        party.get("contact"),
+        *_contact(party),
+        schemed(party.get("electronic_address"), ADDRESS_SCHEMES),
+        schemed(party.get("registration_number"), REGISTER_SCHEMES),
+        post_code,
+        town,
+    )
+
+
+def _letters(*parts: str) -> str:
+    """Return parts of an address as they are compared: letters and digits alone."""
+    return "".join(filter(str.isalnum, "".join(parts).casefold()))
+
+
+def _contact(party: StatementContent) -> tuple[str | None, str | None, str | None]:
+    """Return name, telephone number and email address of a contact; a party with a number answers by its legal name."""
+    contact, phone = party.get("contact"), party.get("phone")
+    of_contact = contact if contact and "@" in contact and not any(map(str.isspace, contact)) else None
+    return (
+        (None if of_contact else contact) or (phone and party.get("legal_name")),
+        phone,
+        party.get("email") or of_contact,
     )
 
 

@@ -6,8 +6,6 @@ from typing import Final
 
 from quarterhour.model import money
 from quarterhour.statements.document.invoice import (
-    CREDIT_TRANSFER,
-    NORM,
     UNIT,
     VAT,
     Invoice,
@@ -57,17 +55,13 @@ def group(name: str, *parts: str) -> str:
     return f"<{name}>\n{content}</{name}>\n" if content else ""
 
 
-def email_of(contact: str | None) -> str | None:
-    """Return a contact that is an email address; ``None`` for any other."""
-    return contact if contact and "@" in contact and not any(map(str.isspace, contact)) else None
-
-
 def _content(invoice: Invoice) -> str:
     currency, is_credit_note = invoice.currency, invoice.is_credit_note
     type_code = text("cbc:CreditNoteTypeCode" if is_credit_note else "cbc:InvoiceTypeCode", invoice.type_code)
     return "".join(
         [
-            text("cbc:CustomizationID", NORM),
+            text("cbc:CustomizationID", invoice.profile.specification),
+            text("cbc:ProfileID", invoice.profile.process),
             text("cbc:ID", invoice.number),
             text("cbc:IssueDate", invoice.issued_on),
             text("cbc:DueDate", invoice.due_on),
@@ -75,11 +69,13 @@ def _content(invoice: Invoice) -> str:
             text("cbc:Note", "\n".join(invoice.notes)),
             text("cbc:DocumentCurrencyCode", currency),
             text("cbc:TaxCurrencyCode", invoice.tax_in[0]) if invoice.tax_in else "",
+            text("cbc:BuyerReference", invoice.reference),
             group(
                 "cac:InvoicePeriod",
                 text("cbc:StartDate", invoice.first_day.isoformat()),
                 text("cbc:EndDate", invoice.last_day.isoformat()),
             ),
+            group("cac:OrderReference", text("cbc:ID", invoice.order)),
             *(
                 group(
                     "cac:BillingReference",
@@ -98,7 +94,7 @@ def _content(invoice: Invoice) -> str:
             group(
                 "cac:TaxTotal",
                 _amount("TaxAmount", invoice.tax, currency),
-                *(_tax(row, currency) for row in invoice.rows),
+                *(_tax(row, invoice) for row in invoice.rows),
             ),
             group("cac:TaxTotal", _amount("TaxAmount", invoice.tax_in[1], invoice.tax_in[0])) if invoice.tax_in else "",
             group(
@@ -120,39 +116,57 @@ def _amount(name: str, amount: Decimal, currency: str) -> str:
 
 def _party(party: InvoiceParty) -> str:
     street, further, rest = (*party.address, None, None, None)[:3]
-    email = email_of(party.contact)
     return group(
         "cac:Party",
+        schemed_text("cbc:EndpointID", party.electronic_address),
         group("cac:PartyIdentification", text("cbc:ID", party.identifier)),
         group(
             "cac:PostalAddress",
             text("cbc:StreetName", street),
             text("cbc:AdditionalStreetName", further),
+            text("cbc:CityName", party.town),
+            text("cbc:PostalZone", party.post_code),
             group("cac:AddressLine", text("cbc:Line", rest)),
             group("cac:Country", text("cbc:IdentificationCode", party.country)),
         ),
         group("cac:PartyTaxScheme", text("cbc:CompanyID", party.vat_id), _TAX_SCHEME) if party.vat_id else "",
-        group("cac:PartyLegalEntity", text("cbc:RegistrationName", party.legal_name)),
-        group("cac:Contact", text("cbc:Name", None if email else party.contact), text("cbc:ElectronicMail", email)),
+        group(
+            "cac:PartyLegalEntity",
+            text("cbc:RegistrationName", party.legal_name),
+            schemed_text("cbc:CompanyID", party.registration),
+        ),
+        group(
+            "cac:Contact",
+            text("cbc:Name", party.contact),
+            text("cbc:Telephone", party.phone),
+            text("cbc:ElectronicMail", party.email),
+        ),
     )
+
+
+def schemed_text(name: str, identifier: tuple[str | None, str] | None) -> str:
+    """Return an element with an identifier and its scheme, if it has one; nothing without an identifier."""
+    scheme, number = identifier or (None, None)
+    return text(name, number, **({"schemeID": scheme} if scheme else {}))
 
 
 _TAX_SCHEME: Final = group("cac:TaxScheme", text("cbc:ID", VAT))
 
 
 def _payment_means(invoice: Invoice) -> str:
-    if not invoice.iban:
+    if not invoice.means:
         return ""
     return group(
         "cac:PaymentMeans",
-        text("cbc:PaymentMeansCode", CREDIT_TRANSFER),
-        text("cbc:PaymentID", invoice.number),
+        text("cbc:PaymentMeansCode", invoice.means),
+        text("cbc:PaymentID", invoice.number if invoice.iban else None),
         group("cac:PayeeFinancialAccount", text("cbc:ID", invoice.iban)),
     )
 
 
-def _tax(row: InvoiceRow, currency: str) -> str:
+def _tax(row: InvoiceRow, invoice: Invoice) -> str:
     code, reason = row.exemption or (None, None)
+    currency, no_percent = invoice.currency, "0" if invoice.profile.is_german else None
     return group(
         "cac:TaxSubtotal",
         _amount("TaxableAmount", row.base, currency),
@@ -160,7 +174,7 @@ def _tax(row: InvoiceRow, currency: str) -> str:
         group(
             "cac:TaxCategory",
             text("cbc:ID", row.category),
-            text("cbc:Percent", row.percent),
+            text("cbc:Percent", row.percent or no_percent),
             text("cbc:TaxExemptionReasonCode", code),
             text("cbc:TaxExemptionReason", reason),
             _TAX_SCHEME,

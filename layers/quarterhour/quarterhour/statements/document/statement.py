@@ -14,6 +14,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import day_in, start_of, time_zone
 from quarterhour.model.schema import SCHEMA
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, DEFAULT_LANGUAGE, Agency, TaxProfile, collector_of
+from quarterhour.registry.agencies.e_invoices import REACH_FIELDS, RECIPIENT_FIELDS
 from quarterhour.registry.owner import PAYMENT_DAYS
 from quarterhour.statements.document.amounts import Amounts, Proceeds, proceeds
 from quarterhour.statements.document.collected import Collected, by_marketplace, collected
@@ -270,7 +271,7 @@ def as_bytes(document: Mapping[str, Any]) -> bytes:
 
 
 def _customer(agency: Agency | None, iban: str | None) -> dict[str, Any]:
-    names = ("legal_name", "address", "country", "group", "contact")
+    names = ("legal_name", "address", "country", "group", "contact", *REACH_FIELDS, *RECIPIENT_FIELDS)
     facts = {name: getattr(agency, name) if agency else None for name in names}
     vat_id = agency.tax.vat_id if agency and agency.tax else None
     return {"registered": agency is not None, **facts, "iban": iban, "vat_id": vat_id}

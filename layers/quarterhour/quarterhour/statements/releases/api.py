@@ -19,8 +19,8 @@ class DraftCheck(TypedDict):
         str,
         one_of(
             [
-                *("held", "order", "owner", "agency", "tax", "tax_percent", "tax_place", "tax_vat_id", "refused"),
-                *("default_rate", "amount_parts", "change", "disputes"),
+                *("held", "order", "owner", "agency", "tax", "tax_percent", "tax_place", "tax_vat_id"),
+                *("invoice_profile", "refused", "default_rate", "amount_parts", "change", "disputes"),
                 *("before_first_period", "held_events"),
             ]
         ),
@@ -95,6 +95,6 @@ class DraftUpdate(TypedDict):
     decision: Literal["release", "hold", "cancel"]
     """`cancel` cancels its statement."""
     reason: NotRequired[Text | None]
-    """Why; only a release needs no reason. With one, it confirms what the checks `tax_percent` and `tax_place` name."""
+    """Why; only a release needs no reason. With one, it confirms `tax_percent`, `tax_place` and `invoice_profile`."""
     seen: Count
     """The number of decisions that you have seen; 0 for none."""

@@ -11,9 +11,10 @@ from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import REVERSE_CHARGE, STANDARD, Agency
 from quarterhour.registry.owner import Owner
+from quarterhour.statements.document.invoice_profiles import needs
 from quarterhour.statements.drafts.draft import DraftItem, DraftState
 from quarterhour.statements.parties import NO_VERSIONS, PartyVersions
-from quarterhour.statements.releases.tax_checks import CONFIRMABLE, doubts
+from quarterhour.statements.releases.tax_checks import TAX_PERCENT, TAX_PLACE, doubts
 
 if TYPE_CHECKING:
     from quarterhour.statements.releases import api
@@ -22,6 +23,10 @@ SUDDEN: Final = 3
 """A commission that is so many times that of the period before, or less than that part of it, is a sudden change."""
 REFUSED: Final = "refused"
 """The check of a draft that an earlier release has refused. It is over with the next decision."""
+INVOICE_PROFILE: Final = "invoice_profile"
+"""The check of a draft whose parties lack what the agency's profile of electronic invoices needs."""
+CONFIRMABLE: Final = frozenset({TAX_PERCENT, TAX_PLACE, INVOICE_PROFILE})
+"""The checks that a release with a reason lifts: the law has exceptions, rates change, and paper is an invoice, too."""
 _PARTY: Final = ("legal_name", "address", "country")
 """What an invoice must say of both parties: Article 226(5) of Directive 2006/112/EC."""
 
@@ -104,11 +109,18 @@ def _failed(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
             missing.append("tax.vat_id, which the reverse charge needs")
         if missing:
             yield Check("agency", Level.FAILED, f"the agency lacks {', '.join(missing)}: register them")
+        yield from _lacking(owner, agency)
     if untaxed:
         yield Check("tax", Level.FAILED, f"the agency has no tax profile on {untaxed}: register one valid from then on")
     for name, text in doubts(owner, _agencies(draft, context)).items():
         unless = ", or release it with a reason" if name in CONFIRMABLE else ""
         yield Check(name, Level.FAILED, f"{text}: correct the tax profile{unless}")
+
+
+def _lacking(owner: Owner, agency: Agency) -> Iterator[Check]:
+    if lacking := list(needs(agency.invoice_profile, owner._asdict(), agency._asdict())):
+        lacks = f"the profile {agency.invoice_profile} of its electronic invoice lacks {', '.join(lacking)}"
+        yield Check(INVOICE_PROFILE, Level.FAILED, f"{lacks}: write them, or release it with a reason")
 
 
 def _taxes(draft: DraftItem, context: DraftContext) -> tuple[date | None, set[str]]:

@@ -14,8 +14,6 @@ from quarterhour.registry.owner import Owner
 TAX_PERCENT: Final = "tax_percent"
 TAX_PLACE: Final = "tax_place"
 TAX_VAT_ID: Final = "tax_vat_id"
-CONFIRMABLE: Final = frozenset({TAX_PERCENT, TAX_PLACE})
-"""The checks that a release with a reason lifts: the law has exceptions, and rates change."""
 _UNITED_KINGDOM: Final = "GB"
 _MOST: Final = 3
 """The most problems that one check names."""
