@@ -88,23 +88,28 @@ class TaxedAccount(NamedTuple):
 
 
 class RevenueAccount(NamedTuple):
-    """The accounts of a kind of revenue; ``percent``, ``country`` and ``charge`` are ``None`` for any."""
+    """The accounts of some revenue; ``percent``, ``country``, ``charge`` and ``kind`` are ``None`` for any.
+
+    ``kind``: of adjustments.
+    """
 
     scheme: str
     percent: Decimal | None
     country: str | None
     charge: str | None
+    kind: str | None
     accounts: TaxedAccount
 
-    def fits(self, row: TaxedBase, country: str | None, charge: str) -> bool:
-        """Return whether a charge in a row of tax of a customer in a country is of this kind."""
+    def fits(self, row: TaxedBase, country: str | None, charge: str, kind: str) -> bool:
+        """Return whether this is for a charge in a row of tax of a customer in a country."""
         is_of_row = self.scheme == row.scheme and self.percent in {None, row.percent}
-        return is_of_row and self.country in {None, country} and self.charge in {None, charge}
+        is_of_part = self.charge in {None, charge} and self.kind in {None, kind}
+        return is_of_row and is_of_part and self.country in {None, country}
 
     @property
-    def rank(self) -> tuple[bool, bool, bool]:
-        """How specific it is: by its charge, its country, and its percentage."""
-        return self.charge is not None, self.country is not None, self.percent is not None
+    def rank(self) -> tuple[bool, ...]:
+        """How specific it is: by its kind, its charge, its country, and its percentage."""
+        return tuple(one is not None for one in (self.kind, self.charge, self.country, self.percent))
 
 
 class PaymentAccount(NamedTuple):
@@ -149,20 +154,25 @@ class AccountMap:
     form: AccountForm
 
     def revenues_of(self, row: TaxedBase, country: str | None) -> list[tuple[TaxedAccount | None, TaxedBase]]:
-        """Return the accounts of a row, each with its part: all charges of one account are one part.
+        """Return the accounts of a row, each with its part: all that has one account is one part.
 
-        The accounts are those with the charge, the country and the percentage first; ``None`` without any.
+        The accounts are those with the kind, the charge, the country and the percentage first; ``None`` without any.
         """
         bases: dict[TaxedAccount | None, Decimal] = {}
-        for charge, base in row.charges:
-            accounts = self.revenue_of(row, country, charge)
+        for charge, kind, base in row.parts():
+            accounts = self.revenue_of(row, country, charge, kind)
             bases[accounts] = money.add(bases.get(accounts, money.ZERO), base)
         parts = [row] if len(bases) == 1 else row.split(list(bases.values()))
         return list(zip(bases, parts, strict=True))
 
-    def revenue_of(self, row: TaxedBase, country: str | None, charge: str) -> TaxedAccount | None:
-        """Return the accounts of a charge in a row; ``None`` without any."""
-        fitting = [one for one in self.revenue if one.fits(row, country, charge)]
+    @property
+    def names_kinds(self) -> bool:
+        """Whether adjustments of some kind have accounts of their own."""
+        return any(one.kind is not None for one in self.revenue)
+
+    def revenue_of(self, row: TaxedBase, country: str | None, charge: str, kind: str = "") -> TaxedAccount | None:
+        """Return the accounts of a charge in a row, of adjustments of a kind or of all others; ``None`` without any."""
+        fitting = [one for one in self.revenue if one.fits(row, country, charge, kind)]
         found = max(fitting, key=lambda one: one.rank, default=None)
         return found and found.accounts
 
@@ -234,13 +244,14 @@ def _revenue_accounts(top: Fields, form: AccountForm) -> Iterator[RevenueAccount
     entries = top.value("revenue", "at least one [[revenue]]", _as_list) or []
     seen: dict[tuple[Any, ...], str] = {}
     for key, table in _tables(top, "revenue", entries):
-        table.report_unknown(_OF_ACCOUNTS | {"scheme", "country", "charge"})
+        table.report_unknown(_OF_ACCOUNTS | {"scheme", "country", "charge", "kind"})
         scheme = table.value("scheme", f"one of {', '.join(SCHEMES)}", _one_of_schemes) or ""
         country = table.value("country", COUNTRY, country_of, optional=True)
         charge = table.value("charge", charges.NAME, charges.charge_name, optional=True)
+        kind = table.value("kind", fields.KIND, fields.kind, optional=True)
         percent, accounts = _taxed_account(table, key, form, needs_percent=scheme == STANDARD)
-        one = RevenueAccount(scheme, percent, country, charge, accounts)
-        _once(top, seen, key, one[:-1], "the scheme, percentage, country and charge")
+        one = RevenueAccount(scheme, percent, country, charge, kind, accounts)
+        _once(top, seen, key, one[:-1], "the scheme, percentage, country, charge and kind")
         yield one
 
 

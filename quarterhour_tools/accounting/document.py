@@ -27,11 +27,35 @@ class IssuerFigures(NamedTuple):
         return money.add(self.base, self.tax)
 
 
+class TaxPoints(NamedTuple):
+    """Tax points of a row: from a first to a last one, of one kind, category and charge; empty: of all others."""
+
+    first: date
+    last: date
+    kind: str = ""
+    category: str = ""
+    charge: str = ""
+
+    @classmethod
+    def parse(cls, values: Mapping[str, str]) -> Self:
+        """Parse a member of ``tax_points``."""
+        first, last = (date.fromisoformat(values[name]) for name in ("from", "to"))
+        return cls(first, last, *(values.get(name, "") for name in ("kind", "category", "charge")))
+
+
+class KindPart(NamedTuple):
+    """What adjustments of a kind have in a charge of a row, exact."""
+
+    charge: str
+    kind: str
+    exact: Decimal
+
+
 class TaxedBase(NamedTuple):
     """What a document charges by one scheme and percentage; ``issuer`` is ``None`` if it is not known in that currency.
 
-    All figures are those that the document states. ``until``: the last tax point; ``None`` of a row without any.
-    ``charges``: the parts of the base by name.
+    All figures are those that the document states. ``points``: its tax points.
+    ``charges``: the parts of the base by name. ``kinds``: those of them that adjustments have, once they are read.
     ``country`` and ``vat_id``: those of the agency at its tax points.
     """
 
@@ -40,10 +64,26 @@ class TaxedBase(NamedTuple):
     base: Decimal
     tax: Decimal
     issuer: IssuerFigures | None = None
-    until: date | None = None
+    points: tuple[TaxPoints, ...] = ()
     charges: tuple[tuple[str, Decimal], ...] = ()
     country: str | None = None
     vat_id: str | None = None
+    kinds: tuple[KindPart, ...] = ()
+
+    @property
+    def until(self) -> date | None:
+        """The last tax point; ``None`` of a row without any."""
+        return max((one.last for one in self.points), default=None)
+
+    def parts(self) -> Iterator[tuple[str, str, Decimal]]:
+        """Yield charge, kind of adjustment and amount of the parts of the base; those without a kind have the rest."""
+        for charge, base in self.charges:
+            rest = base
+            for _, kind, exact in (one for one in self.kinds if one.charge == charge):
+                amount = money.to_places(exact, money.places(base), money.Rounding.HALF_EVEN)
+                rest = money.subtract(rest, amount)
+                yield charge, kind, amount
+            yield charge, "", rest
 
     def split(self, bases: Sequence[Decimal]) -> "list[TaxedBase]":
         """Return the parts of the row with these bases, which add up to its own; so do their taxes."""
@@ -128,7 +168,8 @@ class StatementDocument:
 
     Amounts are in the account's currency; those that the agency owes are above 0. ``due_on``: ``None`` if it asks for
     nothing. ``paid``: the payments among its lines, once they are read: ``paid_lines`` of them are in its first
-    document, and the file of its lines has ``lines_sha256``. ``issuer_currency``: ``None`` if the
+    document, and the file of its lines has ``lines_sha256``. ``adjustments``: their number among its lines.
+    ``issuer_currency``: ``None`` if the
     deployment has no base currency. ``sales`` and ``cancelled``: numbers of lines. ``cancels``: the number of the
     document that this one reverses whole. ``release``: the number of its release. ``revision``: its number among the
     documents of the account and the period.
@@ -164,6 +205,7 @@ class StatementDocument:
     due_on: date | None
     payment_days: int
     paid_lines: int
+    adjustments: int
     lines_sha256: str
     paid: tuple[PaidAmount, ...] = ()
 
@@ -223,6 +265,7 @@ class StatementDocument:
             due_on=date.fromisoformat(values["due_on"]) if values["due_on"] else None,
             payment_days=int(values["payment_days"]),
             paid_lines=int(values["by_kind"][Kind.PAYMENTS]["lines"]) if revision == 1 else 0,
+            adjustments=int(values["by_kind"][Kind.ADJUSTMENTS]["lines"]),
             lines_sha256=values["lines_file"]["sha256"],
             **amounts,  # type: ignore[arg-type]  # none is named like the payments, which come later
         )
@@ -236,9 +279,10 @@ def _taxes(
     for row, issuer in zip(rows, figures, strict=True):
         percent, base, tax = (Decimal(row[name]) for name in ("percent", "base", "tax"))
         own = IssuerFigures(own_currency, base, tax) if own_currency else None
-        until = max((date.fromisoformat(span["to"]) for span in row["tax_points"]), default=None)
+        points = tuple(map(TaxPoints.parse, row["tax_points"]))
         charges = tuple((one["name"], Decimal(one["amount"])) for one in row["charges"])
-        yield TaxedBase(row["scheme"], percent, base, tax, own or issuer, until, charges, row["country"], row["vat_id"])
+        profile = row["country"], row["vat_id"]
+        yield TaxedBase(row["scheme"], percent, base, tax, own or issuer, points, charges, *profile)
 
 
 def in_force(documents: Iterable[StatementDocument]) -> list[StatementDocument]:

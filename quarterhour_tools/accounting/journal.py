@@ -12,11 +12,11 @@ from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import printable
 from quarterhour_tools.accounting.account_map import AccountForm, AccountMap, MapProblemsError, read_account_map
 from quarterhour_tools.accounting.datev import datev_files
+from quarterhour_tools.accounting.document_lines import documents_by_number, with_lines
 from quarterhour_tools.accounting.documents import choose, configure_files, configure_period
 from quarterhour_tools.accounting.journal_csv import plain_journal
 from quarterhour_tools.accounting.journal_entries import JournalEntry, journal_entries
 from quarterhour_tools.accounting.journal_files import JournalFiles
-from quarterhour_tools.accounting.paid_amounts import documents_by_number, with_payments
 from quarterhour_tools.accounting.xero import xero_files
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import counted
@@ -97,7 +97,7 @@ def _write(args: argparse.Namespace) -> int:
     files = sealed_files(args)
     choice = choose(files, args)
     chosen = (one for one in choice.documents(files) if args.currency in {None, one.account.currency})
-    documents = [with_payments(files, one) for one in chosen]
+    documents = [with_lines(files, one, kinds=accounts.names_kinds) for one in chosen]
     cleared = {paid.statement for one in documents for paid in one.paid if accounts.corrects_vat(paid.kind)}
     named = documents_by_number(files, cleared) if cleared else {}
     journal = journal_entries(documents, accounts, named, at_period_end=args.date == _PERIOD_END)

@@ -163,10 +163,9 @@ class _Posting:
     def _postings(self, document: StatementDocument) -> Iterator[Posting]:
         kind = "Credit note" if document.is_credit_note else "Commission"
         for row in document.taxes:
-            if row.is_zero:
-                continue
             for accounts, part in self._map.revenues_of(row, row.country):
-                yield self._revenue(document, part, accounts, f"{kind} {document.period} {document.name}")
+                if not part.is_zero:
+                    yield self._revenue(document, part, accounts, f"{kind} {document.period} {document.name}")
         issued = document.tax_in
         opening, proceeds = document.brought_forward, money.negated(document.proceeds)
         if not opening.is_zero():

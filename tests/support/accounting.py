@@ -44,6 +44,8 @@ CUSTOMER: Final = {
     "iban": "DE89370400440532013000",
 }
 
+LINES_BY_KIND: Final = {"sales": 10, "voids": 1, "adjustments": 0, "payments": 0}
+
 
 def tax(base: str, tax: str = "0.00", scheme: str | None = "standard", percent: str = "19") -> dict[str, Any]:
     """Return a row of tax."""
@@ -95,7 +97,12 @@ def content(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "proceeds": "0.00",
         "payments": "0",
         "base": {"currency": "EUR"},
-        "by_kind": {"sales": {"lines": 10}, "voids": {"lines": 1}, "payments": {"lines": 0}},
+        "by_kind": {
+            "sales": {"lines": 10},
+            "voids": {"lines": 1},
+            "adjustments": {"lines": 0},
+            "payments": {"lines": 0},
+        },
         "payment_days": 14,
         "lines_file": {"sha256": ""},
         **changed,

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from quarterhour_tools.accounting.account_map import MapProblemsError, read_account_map
-from quarterhour_tools.accounting.document import IssuerFigures, TaxedBase
+from quarterhour_tools.accounting.document import IssuerFigures, KindPart, TaxedBase
 from tests.support.accounting import EXAMPLE, accounts
 from tests.support.cases import cases
 
@@ -77,7 +77,7 @@ def test_all_wrong_entries_are_named_at_once() -> None:
         ('currency = "EUR"\nrevenue = [1]', [("revenue[1]", "is no table")]),
         (
             'currency = "EUR"\n' + REVENUE + 'percent = "19.0"\n' + REVENUE + "percent = 19\n",
-            [("revenue[2]", "has the scheme, percentage, country and charge of revenue[1]")],
+            [("revenue[2]", "has the scheme, percentage, country, charge and kind of revenue[1]")],
         ),
     ],
 )
@@ -137,3 +137,19 @@ def test_a_charge_may_have_an_account_of_its_own() -> None:
     ]
     ((_, whole),) = accounts(text.replace(named, "")).revenues_of(row, "DE")
     assert whole == row
+
+
+def test_adjustments_of_a_kind_may_have_an_account_of_their_own() -> None:
+    """Of a fee of 15.00 and a gift of 15.00 the tax is 0, and both are booked all the same."""
+    named = '[[revenue]]\nscheme = "standard"\naccount = "9"\nkind = "late_interest"\n'
+    text = f'currency = "EUR"\n[[revenue]]\nscheme = "standard"\naccount = "8"\npercent = 19\n{named}'
+    kinds = KindPart("commission", "late_interest", Decimal(15)), KindPart("commission", "gift", Decimal("-3.005"))
+    row = ROW._replace(charges=(("commission", Decimal("100.00")),), kinds=kinds)
+    assert [
+        (one and one.account, str(part.base), str(part.tax)) for one, part in accounts(text).revenues_of(row, "DE")
+    ] == [
+        ("9", "15.00", "2"),
+        ("8", "85.00", "17"),
+    ]
+    nothing = row._replace(base=Decimal("0.00"), tax=Decimal("0.00"), charges=(("commission", Decimal("0.00")),))
+    assert [str(part.base) for _, part in accounts(text).revenues_of(nothing, "DE")] == ["15.00", "-15.00"]
