@@ -12,6 +12,7 @@ from quarterhour.aws.parking import Parking
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import logger, observed
 from quarterhour.customers.tokens import CustomerTokens
+from quarterhour.intake.connections.agencies import ExternalIds
 from quarterhour.intake.connections.apply_queue import ApplyQueue
 from quarterhour.intake.connections.applying import ParkedDeliveries
 from quarterhour.intake.connections.mapping import DeliveryRecorder
@@ -22,6 +23,7 @@ from quarterhour.intake.service import QueueIntake
 from quarterhour.intake.store import InboxStore
 from quarterhour.ledger.recording.service import recorder_of
 from quarterhour.model.errors import UnavailableError
+from quarterhour.registry.agencies.store import RegistrationStore
 from quarterhour.reports.archived import ArchivedPostings
 
 resources = Resources.of_process()
@@ -31,8 +33,10 @@ recorder = recorder_of(resources, archived, "INTAKE_TIMEOUT_SECONDS", tokens)
 queue = QueueIntake(recorder, Parking.of(resources, BY))
 inbox_queue = env.text("INBOX_QUEUE_URL")
 inbox = InboxIntake(recorder, InboxStore(resources.s3, env.text("INBOX_BUCKET")), sqs, inbox_queue)
+external_ids = ExternalIds(RegistrationStore.of(resources).with_ids)
 connections = ConnectionStore(resources.dynamodb, resources.entities)
-parked, parked_queue = ParkedDeliveries(connections, DeliveryRecorder(recorder)), ApplyQueue(sqs, inbox_queue)
+parked = ParkedDeliveries(connections, DeliveryRecorder(recorder, external_ids))
+parked_queue = ApplyQueue(sqs, inbox_queue)
 
 RESERVE_SECONDS = 8
 """Time that is kept to park what is refused, to write a result, and for the response."""

@@ -6,10 +6,14 @@ from typing import Any, Final
 import pytest
 
 from quarterhour.file_formats.webhooks.delivery import Provider
-from tests.support.connections import connect, deliver, state
+from quarterhour.registry.agencies.external_ids import PROVIDERS
+from tests.support.connections import call, connect, deliver, state
 from tests.support.system import World, opened
 from tests.support.tables import ledger
 
+OK: Final = 200
+CREATED_ONE: Final = 201
+CONFLICT: Final = 409
 CREATED: Final = 1_790_841_600
 CHARGE: Final = {
     "object": "charge",
@@ -93,3 +97,42 @@ def test_a_refund_that_was_deleted_in_woocommerce_is_voided_in_its_currency(worl
         ("refund:77:undone", "42", "20.00"),
     ]
     assert state(world)["duplicate"] == 1
+
+
+def register(world: World, agency: str, *, seen: int = 0, **ids: list[str]) -> int:
+    return call(world, "PUT", f"/agencies/{agency}", {"seen": seen, "content": {"external_ids": ids}}).status
+
+
+def test_the_registry_says_whose_an_external_id_is(world: World) -> None:
+    connect(world, provider=Provider.STRIPE, agency={"external_id": "metadata.seller"})
+    assert take(world, Provider.STRIPE, CHARGE) == "parked"
+    (parked,) = world.all("/connections/shop/parked")
+    assert parked["reason"] == "no agency has the stripe id '42': register it"
+    assert register(world, "oak", stripe=["42", "acct_1"], shopify=["42"]) == CREATED_ONE
+    assert call(world, "POST", "/connections/shop/parked").json()["parked"] == 1
+    world.drain()
+    assert take(world, Provider.STRIPE, REFUND) == "taken"
+    assert recorded(world) == [("ch_1", "oak", "100.00"), ("re_1", "oak", "-25.00"), ("re_1:undone", "oak", "25.00")]
+    assert state(world)["parked"] == 0
+    (listed,) = world.all("/agencies")
+    assert listed["external_ids"] == {"stripe": ["42", "acct_1"], "shopify": ["42"]}
+
+
+def test_an_external_id_is_of_one_agency_until_that_gives_it_up(world: World) -> None:
+    assert register(world, "oak", shopify=["Acme"]) == CREATED_ONE
+    taken = call(world, "PUT", "/agencies/elm", {"seen": 0, "content": {"external_ids": {"shopify": ["Acme"]}}})
+    assert taken.status == CONFLICT
+    assert "shopify's 'Acme' is of 'oak' already" in taken.json()["detail"]
+    assert register(world, "elm", stripe=["Acme"]) == CREATED_ONE, "an id at another provider is another id"
+    assert register(world, "oak", seen=1, shopify=["Oak"]) == CREATED_ONE
+    assert register(world, "elm", seen=1, shopify=["Acme"]) == CREATED_ONE
+    assert register(world, "elm", seen=1, shopify=["Acme"]) == OK, "sent again"
+    connect(world, provider=Provider.SHOPIFY, agency={"external_id": "vendor"})
+    order = {"id": 1, "currency": "EUR", "created_at": "2026-10-01T12:00:00Z", "financial_status": "paid"}
+    items = [{"name": one, "vendor": one, "price": "1.00", "quantity": 1} for one in (" Acme ", "Oak")]
+    assert take(world, Provider.SHOPIFY, {**order, "line_items": items}) == "taken"
+    assert sorted(agency for _, agency, _ in recorded(world)) == ["elm", "oak"]
+
+
+def test_providers_of_external_ids_are_those_of_connections() -> None:
+    assert {*PROVIDERS, "generic"} == set(Provider)

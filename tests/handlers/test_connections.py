@@ -31,9 +31,9 @@ def totals(world: World) -> Any:
 
 
 def test_a_connection_is_created_shown_changed_and_deleted_without_its_secret(world: World) -> None:
-    made = connect(world, provider=Provider.SHOPIFY, agency={"field": "vendor", "agencies": {"Acme": "42"}})
+    made = connect(world, provider=Provider.SHOPIFY, agency={"external_id": "vendor"})
     assert made["url"].endswith("/connections/shop")
-    assert made["agency"] == {"field": "vendor", "agencies": {"Acme": "42"}}
+    assert made["agency"] == {"external_id": "vendor"}
     assert (made["version"], made["tax"], made["shipping"], made["test"]) == (1, None, "excluded", "excluded")
     assert made["state"]["delivered"] == 0
     assert world.read("/connections/shop") == made
@@ -66,8 +66,8 @@ def test_a_connection_is_created_shown_changed_and_deleted_without_its_secret(wo
         ({"agency": None}, "agency"),
         ({"agency": "a#b"}, "agency"),
         ({"agency": {"vendor": "x"}}, "agency"),
-        ({"agency": {"field": "vendor", "agencies": {"Acme": "a#b"}}}, "agency"),
-        ({"agency": {"field": "vendor", "agencies": []}}, "agency"),
+        ({"agency": {"field": "vendor", "external_id": "vendor"}}, "agency"),
+        ({"agency": {"external_id": 5}}, "agency"),
         ({"tax": "yes"}, "tax"),
         ({"test": True}, "test"),
         ({"source": "a#b"}, "source"),

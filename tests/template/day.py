@@ -359,6 +359,7 @@ def live_with_repaired_connection(world: World, apply: Properties) -> None:
     world.remove("LedgerTable", {name: item[name] for name in ("quarter_hour", "position")})
     assert deliver_as_partner(world, [sold])["delivery"] == "taken", "what was lost is written again"
     live_with_a_payment(world)
+    live_with_external_ids(world, apply)
     assert deliver_as_partner(world, [{**sold, "id": "P-3", "source": "a" * 201}])["delivery"] == "parked"
     assert connect_partner(world, {"source": "partner"}) == 200
     of_partner = json.loads(json.dumps(apply).replace("shop", "partner"))
@@ -381,6 +382,26 @@ def live_with_a_payment(world: World) -> None:
         signed = signed_headers(Provider.STRIPE, secret, content.encode(), "", world.clock.now())
         sent = {**sample, "body": content, "pathParameters": {"name": "payments"}, "headers": signed}
         assert json.loads(world.run("connections", sent)["body"])["delivery"] == expected
+    assert not any(item["pk"]["S"] == "PARKED#payments" for item in world.items("EntityTable"))
+
+
+def live_with_external_ids(world: World, apply: Properties) -> None:
+    """Let a delivery wait until the registry knows whose its id at the provider is; then let an id be given up."""
+    sample = (ROOT / "events" / "write-connection.json").read_text("utf-8").replace("ions/shop", "ions/payments")
+    body = json.dumps({"provider": "stripe", "secret": PARTNER, "agency": {"external_id": "account"}})
+    assert world.run("write", {**json.loads(sample), "body": body})["statusCode"] == 200
+    charge = {"object": "charge", "id": "ch_2", "captured": True, "amount": 1000, "currency": "gbp"}
+    charge |= {"status": "succeeded", "created": int(world.clock.now().timestamp())}
+    content = json.dumps({"type": "x", "account": "acct_9", "livemode": True, "data": {"object": charge}})
+    signed = signed_headers(Provider.STRIPE, PARTNER, content.encode(), "", world.clock.now())
+    sent = json.loads((ROOT / "events" / "connections-delivery.json").read_text("utf-8"))
+    sent |= {"body": content, "pathParameters": {"name": "payments"}, "headers": signed}
+    assert json.loads(world.run("connections", sent)["body"])["delivery"] == "parked"
+    put = json.loads(sample.replace("connections/payments", "agencies/harbour"))
+    for seen, ids in enumerate((["acct_9", "acct_8"], ["acct_9"])):
+        body = json.dumps({"seen": seen, "content": {"external_ids": {"stripe": ids}}})
+        assert world.run("write", {**put, "body": body})["statusCode"] == 201
+    assert world.run("intake", json.loads(json.dumps(apply).replace("shop", "payments"))) == ALL_DONE
     assert not any(item["pk"]["S"] == "PARKED#payments" for item in world.items("EntityTable"))
 
 

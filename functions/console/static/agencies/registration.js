@@ -14,6 +14,7 @@ import { NewVersion } from "./new-version.js";
 
 const SCHEMES = ["standard", "reverse_charge", "exempt", "outside_scope"];
 const LANGUAGES = { de: "German", fr: "French", es: "Spanish", nl: "Dutch" };
+const PROVIDERS = ["shopify", "stripe", "woocommerce"];
 const LONGEST = 200;
 const COUNTRY = { pattern: "[A-Z]{2}", title: "Two capital letters, such as GB", size: 5 };
 const PROFILES = { xrechnung: "XRechnung 3.0", peppol: "Peppol BIS Billing 3.0" };
@@ -67,6 +68,7 @@ const factsOf = (content) => [
   ["Also pays from", content.payer_ibans?.join("; ")],
   ["Profile of its electronic invoices", PROFILES[content.invoice_profile]],
   ...Object.entries(REACH).map(([name, title]) => [title.split(",")[0], content[name]]),
+  ...Object.entries(content.external_ids || {}).map(([provider, ids]) => [`Ids at ${provider}`, ids?.join("; ")]),
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
@@ -126,6 +128,7 @@ function contentOf(form, before) {
     tax: tax.scheme && tax,
     payer_names: itemsIn(value("payer_names")),
     payer_ibans: itemsIn(value("payer_ibans")),
+    external_ids: idsIn(value),
     valid_from: validFrom(form, before),
   });
 }
@@ -134,6 +137,12 @@ function contentOf(form, before) {
 function itemsIn(text = "") {
   const found = text.split(";").map((one) => one.trim()).filter(Boolean);
   return found.length ? found : undefined;
+}
+
+/** Returns the ids of an agency at each provider; nothing if there are none. */
+function idsIn(value) {
+  const found = PROVIDERS.map((one) => [one, itemsIn(value(`${one}_ids`))]).filter(([, ids]) => ids);
+  return found.length ? Object.fromEntries(found) : undefined;
 }
 
 /** Returns the instant in the field valid_from of a form, that of the version before if it was not changed. */
@@ -207,6 +216,9 @@ function Fields({ content }) {
       </select>
     </label>
     ${Object.entries(REACH).map(([name, title]) => input(title, name))}
+    ${PROVIDERS.map((one) => input(
+      `Its ids at ${one}, with ; between them`, `${one}_ids`, listOf(content.external_ids?.[one] || []),
+    ))}
     <label key="valid_from">In force from (${format.zoneName()}); empty: from the beginning
       <input name="valid_from" type="datetime-local"
         defaultValue=${content.valid_from && format.localTime(content.valid_from)} />

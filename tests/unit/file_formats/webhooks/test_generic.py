@@ -6,6 +6,7 @@ import pytest
 
 from quarterhour.file_formats.webhooks.delivery import AgencyRule, Delivery, Excluded, Mapped, MapSettings, Provider
 from quarterhour.file_formats.webhooks.maps import events_of
+from quarterhour.file_formats.webhooks.payload import PayloadError, agency_in
 from quarterhour.model import exact_json
 
 EVENT = {"specversion": "1.0", "id": "a-1", "source": "shop", "type": "sale.recorded", "subject": "42"}
@@ -33,14 +34,13 @@ def test_any_other_payload_is_a_problem(payload: object) -> None:
     assert mapped(payload) == Mapped(problem="the payload is not a CloudEvent, or a list of 1 to 500")
 
 
-def test_the_agency_of_a_line_is_fixed_or_a_text_or_a_row_of_a_table() -> None:
-    """A text without a row has none."""
-    assert AgencyRule(fixed="42").agency_of("Acme") == "42"
-    assert AgencyRule(field="vendor").agency_of("Acme") == "Acme"
-    assert AgencyRule(field="vendor").agency_of("") is None
-    by_table = AgencyRule(field="vendor", table={"Acme": "42"})
-    assert by_table.agency_of("Acme") == "42"
-    assert by_table.agency_of("Other") is None
+def test_the_agency_of_a_line_is_fixed_or_the_text_of_the_first_place_that_has_one() -> None:
+    assert agency_in(AgencyRule(fixed="42"), {"vendor": "Acme"}) == "42"
+    by_field = AgencyRule(field="vendor")
+    assert agency_in(by_field, {"vendor": " "}, {"vendor": "Acme"}) == "Acme"
+    assert agency_in(by_field, {}, linked=True) == ""
+    with pytest.raises(PayloadError, match="there is no vendor"):
+        agency_in(by_field, {"vendor": ""})
 
 
 MAP = """

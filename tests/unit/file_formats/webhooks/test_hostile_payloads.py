@@ -93,7 +93,7 @@ def test_a_payload_becomes_events_or_a_problem(provider: Provider) -> None:
     pick = random.Random(1)  # noqa: S311 - made-up payloads
     shopify = [payload for _, payload in Year(7, orders=6).deliveries]
     texts = {Provider.STRIPE: [json.dumps(STRIPE)], Provider.WOOCOMMERCE: [json.dumps(WOOCOMMERCE)]}
-    rules = [AgencyRule("42"), AgencyRule(field="vendor"), AgencyRule(field="a..b", table={"a": "b"}), AgencyRule()]
+    rules = [AgencyRule("42"), AgencyRule(field="vendor"), AgencyRule(field="a..b", is_external=True), AgencyRule()]
     made = 0
     for _ in range(MUTATIONS):
         payload = changed(pick, pick.choice(texts.get(provider, shopify)))

@@ -155,9 +155,9 @@ def test_a_refunded_charge_has_the_refunds_that_it_lists() -> None:
 
 
 def test_the_agency_is_fixed_or_the_account_of_connect_or_in_the_metadata() -> None:
-    by_account = MapSettings(AgencyRule(field="account", table={"acct_9": "9"}))
-    assert mapped(charge(), by_account, account="acct_9").events[0]["subject"] == "9"
-    assert mapped(refund(), by_account, account="acct_9").events[0]["subject"] == "9"
+    by_account = MapSettings(AgencyRule(field="account"))
+    assert mapped(charge(), by_account, account="acct_9").events[0]["subject"] == "acct_9"
+    assert mapped(refund(), by_account, account="acct_9").events[0]["subject"] == "acct_9"
     by_destination = MapSettings(AgencyRule(field="transfer_data.destination"))
     assert mapped(charge(transfer_data={"destination": "acct_7"}), by_destination).events[0]["subject"] == "acct_7"
     assert "subject" not in mapped(refund(), by_destination).events[0], "that of its charge"

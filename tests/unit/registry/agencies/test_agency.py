@@ -176,6 +176,14 @@ BAD: dict[str, tuple[Any, str]] = {
     "an unknown status": ({"status": "open"}, "content.status"),
     "an unknown language": ({"language": "it"}, "content.language"),
     "a language in capitals": ({"language": "DE"}, "content.language"),
+    "ids at an unknown provider": ({"external_ids": {"ebay": ["x"]}}, "content.external_ids.ebay"),
+    "ids that are no object": ({"external_ids": ["x"]}, "content.external_ids"),
+    "an id that is no list": ({"external_ids": {"shopify": "Acme"}}, "content.external_ids.shopify"),
+    "an id of blanks": ({"external_ids": {"stripe": [" "]}}, "content.external_ids.stripe.0"),
+    "too many ids": (
+        {"external_ids": {"woocommerce": [str(n) for n in range(16)]}},
+        "content.external_ids.woocommerce",
+    ),
     "a start without a time zone": ({"valid_from": "2026-10-01T00:00:00"}, "content.valid_from"),
 }
 

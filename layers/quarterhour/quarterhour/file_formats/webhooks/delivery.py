@@ -19,18 +19,12 @@ class Provider(StrEnum):
 class AgencyRule(NamedTuple):
     """How the agency of a line is found: it is always ``fixed``, or what the payload has in ``field``.
 
-    ``table``: by the text of the field, the agency; without one, the text is the agency's name.
+    ``is_external``: the text of the field is an external id of the agency in the registry, else the agency's name.
     """
 
     fixed: str = ""
     field: str = ""
-    table: Mapping[str, str] = {}
-
-    def agency_of(self, text: str) -> str | None:
-        """Return the agency for a text of the field; ``None`` if the table has no row for it, or there is no text."""
-        if self.fixed:
-            return self.fixed
-        return self.table.get(text) if self.table else text or None
+    is_external: bool = False
 
 
 class MapSettings(NamedTuple):

@@ -111,18 +111,13 @@ def at_path(value: object, path: str) -> object:
 
 
 def agency_in(rule: AgencyRule, *places: object, linked: bool = False) -> str:
-    """Return the agency that the first place which has the rule's field names.
+    """Return the agency, or its external id, that the first place which has the rule's field names.
 
-    Raises ``PayloadError`` if none has it, or if the rule's table has no agency for it. The event of a ``linked`` fact
-    needs none: it is empty then.
+    Raises ``PayloadError`` if none has it. The event of a ``linked`` fact needs none: it is empty then.
     """
-    text = next((found for one in places if rule.field and (found := text_of(at_path(one, rule.field)))), "")
-    agency = rule.agency_of(text)
-    if agency is None and text:
-        raise PayloadError(f"no agency is registered for {rule.field} {shown(text)}")
-    if agency is None and linked:
-        return ""
-    if agency is None:
+    found = (text_of(at_path(one, rule.field)) for one in places if rule.field)
+    agency = rule.fixed or next(filter(None, found), "")
+    if not agency and not linked:
         raise PayloadError(f"there is no {rule.field or 'agency'}, which names the agency")
     return agency
 

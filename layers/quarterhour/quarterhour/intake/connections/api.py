@@ -11,13 +11,18 @@ from quarterhour.model.api import Count, Instant, Name, constrained
 Included = Literal["included", "excluded"]
 
 
-class AgencyOfConnection(TypedDict):
-    """Where the agency of a line is found."""
+class AgencyByName(TypedDict):
+    """A field of the payload whose text is the agency's name."""
 
     field: str
-    """The field of the provider that names the agency, such as `vendor`."""
-    agencies: NotRequired[dict[str, Name]]
-    """The agency for each text of the field. Without it, the text is the agency's name."""
+    """A path, such as `vendor` or `metadata.seller`, in the item and else in the order."""
+
+
+class AgencyById(TypedDict):
+    """A field of the payload whose text is one of the agency's `external_ids` in its registration."""
+
+    external_id: str
+    """A path, such as `vendor` or `account`, in the item and else in the order."""
 
 
 class ConnectionState(TypedDict):
@@ -49,7 +54,7 @@ class Connection(TypedDict):
     provider: Provider
     url: str | None
     """What to enter at the provider; null if the deployment takes no deliveries."""
-    agency: AgencyOfConnection | Name | None
+    agency: AgencyByName | AgencyById | Name | None
     source: Name | None
     """The source of its events; null for that of the provider's export file."""
     tax: Included | None
@@ -67,13 +72,18 @@ class Connection(TypedDict):
     state: ConnectionState
 
 
-class SentAgency(TypedDict):
-    """Where the agency of a line is found."""
+class SentAgencyByName(TypedDict):
+    """A field of the payload whose text is the agency's name."""
 
     field: str
-    """The field of the provider that names the agency, such as `vendor`."""
-    agencies: NotRequired[dict[str, Name]]
-    """The agency for each text of the field. Without it, the text is the agency's name."""
+    """A path, such as `vendor` or `metadata.seller`, in the item and else in the order."""
+
+
+class SentAgencyById(TypedDict):
+    """A field of the payload whose text is one of the agency's `external_ids` in its registration."""
+
+    external_id: str
+    """A path, such as `vendor` or `account`, in the item and else in the order."""
 
 
 class ConnectionContent(TypedDict):
@@ -82,7 +92,7 @@ class ConnectionContent(TypedDict):
     provider: Provider
     secret: NotRequired[Annotated[str, constrained(minLength=SHORTEST_SECRET, maxLength=LONGEST_SECRET)] | None]
     """With which the provider signs. Needed for a new connection; later, it replaces the one before."""
-    agency: NotRequired[SentAgency | Name | None]
+    agency: NotRequired[SentAgencyByName | SentAgencyById | Name | None]
     """A fixed agency, or where it is found. Not for `generic`, whose events name their agencies."""
     source: NotRequired[Name | None]
     tax: NotRequired[Included | None]

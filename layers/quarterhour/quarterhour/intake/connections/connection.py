@@ -98,12 +98,12 @@ def digest_of(id_: str, secret: str) -> str:
     return scrypt(secret.encode(), salt=id_.encode(), n=1 << 14, r=8, p=1, dklen=32).hex()
 
 
-def _shown_agency(rule: AgencyRule) -> "api.AgencyOfConnection | str | None":
+def _shown_agency(rule: AgencyRule) -> "api.AgencyByName | api.AgencyById | str | None":
     if rule.fixed:
         return rule.fixed
     if not rule.field:
         return None
-    return {"field": rule.field, "agencies": dict(rule.table)} if rule.table else {"field": rule.field}
+    return {"external_id": rule.field} if rule.is_external else {"field": rule.field}
 
 
 def _word(*, included: bool) -> "api.Included":

@@ -9,6 +9,7 @@ from quarterhour.file_formats.webhooks.accounts import completed, incomplete
 from quarterhour.file_formats.webhooks.delivery import Delivery, Excluded, Mapped, Provider
 from quarterhour.file_formats.webhooks.maps import events_of
 from quarterhour.file_formats.webhooks.payload import PayloadError
+from quarterhour.intake.connections.agencies import ExternalIds
 from quarterhour.intake.connections.connection import Connection
 from quarterhour.intake.connections.parked import LONGEST_REASON
 from quarterhour.intake.connections.request import Payload
@@ -50,6 +51,7 @@ class DeliveryRecorder:
     """Records deliveries."""
 
     recorder: Recorder
+    external_ids: ExternalIds
 
     def record(self, connection: Connection, topic: str, payload: Payload, request_id: str, seconds: Seconds) -> Taken:
         """Record what a delivery says; raise ``UnavailableError`` if an event could not be written now.
@@ -63,7 +65,10 @@ class DeliveryRecorder:
         needed = [] if connection.provider is Provider.GENERIC else incomplete(found.events)
         known = self.recorder.accounts(needed) if needed else {}
         try:
-            events = [read_event(one) for one in (completed(found.events, known) if needed else found.events)]
+            bodies = found.events
+            if connection.settings.agency.is_external:
+                bodies = self.external_ids.named(connection.provider, bodies)
+            events = [read_event(one) for one in (completed(bodies, known) if needed else bodies)]
         except PayloadError as error:
             waits_for = tuple(str(one) for one in needed if one not in known)
             return Taken(reason=str(error)[:LONGEST_REASON], waits_for=waits_for)

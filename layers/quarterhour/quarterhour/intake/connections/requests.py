@@ -12,18 +12,16 @@ from quarterhour.intake.connections.connection import (
     SHORTEST_SECRET,
 )
 from quarterhour.intake.connections.signatures import WHSEC, webhook_key
-from quarterhour.model import fields, texts
+from quarterhour.model import fields
 from quarterhour.model.fields import NAME, Fields
 
 _KNOWN: Final = frozenset({"provider", "secret", "agency", "source", "tax", "shipping", "test", "map"})
 _WORDS: Final = f"{INCLUDED} or {EXCLUDED}"
-_AGENCY: Final = 'a name, or {"field": "vendor"}, and perhaps {"agencies": {"a text of the field": "a name"}} with it'
+_AGENCY: Final = 'a name, or {"field": "vendor"}, or {"external_id": "vendor"}, by the ids in the registry of agencies'
 _SECRET: Final = f"{SHORTEST_SECRET} to {LONGEST_SECRET} visible ASCII characters, as the provider shows them"
 _STANDARD_SECRET: Final = f"{WHSEC} and 24 to 64 bytes in Base64"
 _KEY_BYTES: Final = range(24, 65)
-_MOST_ROWS: Final = 2000
 _MAP: Final = f"a map as docs/csv.md describes it, of at most {LONGEST_MAP:,} bytes"
-_MOST_BYTES: Final = 300_000
 
 
 class ConnectionRequest(NamedTuple):
@@ -57,8 +55,6 @@ def read_connection(body: Mapping[str, Any]) -> ConnectionRequest:
         with_test=bool(words["test"]),
         map=outer.value("map", _MAP, _map, optional=True) or "",
     )
-    if len(str(settings).encode(errors="surrogatepass")) > _MOST_BYTES:
-        outer.problem("", f"has more than {_MOST_BYTES:,} bytes", "a shorter map, or fewer agencies")
     fields.refuse(outer.problems, "provider, secret and agency, and perhaps source, tax, shipping, test and map")
     return ConnectionRequest(provider, secret or "", settings)
 
@@ -95,13 +91,12 @@ def _agency(value: object) -> AgencyRule | None:
         case str():
             fixed = fields.name(value)
             return AgencyRule(fixed=fixed) if fixed else None
-        case {"field": str(field), **others} if others.keys() <= {"agencies"}:
-            named, table = fields.label(field), others.get("agencies", {})
-            if not named or not isinstance(table, dict) or len(table) > _MOST_ROWS:
-                return None
-            rows = {texts.one_form(text): fields.name(agency) for text, agency in table.items()}
-            names = {text: agency for text, agency in rows.items() if text and agency}
-            return AgencyRule(field=named, table=names) if len(names) == len(table) else None
+        case {"field": str(path), **others} if not others:
+            named = fields.label(path)
+            return AgencyRule(field=named) if named else None
+        case {"external_id": str(path), **others} if not others:
+            named = fields.label(path)
+            return AgencyRule(field=named, is_external=True) if named else None
         case _:
             return None
 

@@ -117,6 +117,6 @@ def recorder_of(resources: Resources, unarchive: Unarchive, timeout: str, tokens
         ClaimStore(client, env.text("IDENTITY_TABLE"), entity_table, workers),
         SegmentStore(client, env.text("LEDGER_TABLE"), entity_table, workers, unarchive),
         RateCardStore(client, entity_table, workers).read,
-        RegistrationStore(client, entity_table, workers).read,
+        RegistrationStore.of(resources).read,
         tokens,
     )

@@ -20,6 +20,7 @@ from quarterhour.registry.agencies.e_invoices import (
     read_reach,
     read_recipient,
 )
+from quarterhour.registry.agencies.external_ids import ExternalIds, aliases_of, read_external_ids
 from quarterhour.registry.agencies.ibans import IBAN, read_iban
 from quarterhour.registry.agencies.vat_ids import VAT_ID, read_vat_id
 from quarterhour.registry.documents.keys import AGENCY, AGENCY_NAME, is_agency
@@ -46,7 +47,7 @@ DEFAULT_LANGUAGE: Final = "en"
 FIELDS: Final = (
     *("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "language"),
     *("collects", "iban", "payout_hold", "payer_names", "payer_ibans"),
-    *(*REACH_FIELDS, *RECIPIENT_FIELDS, "valid_from"),
+    *(*REACH_FIELDS, *RECIPIENT_FIELDS, "external_ids", "valid_from"),
 )
 _IN_ONE_FORM: Final = (
     *("legal_name", "address", "group", "contact", "iban", "payout_hold"),
@@ -130,6 +131,7 @@ class Agency(NamedTuple):
 
     ``payout_hold``: why nothing is paid out to it. ``payer_names``, ``payer_ibans``: of others who pay for it.
     ``email`` to ``purchase_order``: for electronic invoices.
+    ``external_ids``: by which providers name it.
     """
 
     valid_from: datetime
@@ -154,6 +156,7 @@ class Agency(NamedTuple):
     invoice_profile: str = EN16931
     buyer_reference: str | None = None
     purchase_order: str | None = None
+    external_ids: ExternalIds = MappingProxyType({})
 
 
 def collector_of(agency: Agency | None) -> str:
@@ -188,26 +191,29 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
         _payers(outer, "payer_ibans", IBAN, iban_of),
     )
     invoices = {**read_reach(outer), **read_recipient(outer)}
+    external_ids = read_external_ids(outer, "external_ids")
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if outer.problems:
         return fields.bounded(outer.problems, "an agency as described")
     since = valid_from or ALWAYS[0]
     names = (legal_name, address_, country, profile, currency, group, contact)
     how = (status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY)
-    return Agency(since, *names, *how, iban, hold, *payers, **invoices)
+    return Agency(since, *names, *how, iban, hold, *payers, **invoices, external_ids=external_ids)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
     agency = read_agency(content)
     if not isinstance(agency, Agency):
         return agency
-    return Valid(agency.valid_from, agency.group or "", in_one_form(cast("Mapping[str, Any]", content), agency))
+    stored = in_one_form(cast("Mapping[str, Any]", content), agency)
+    return Valid(agency.valid_from, agency.group or "", stored, aliases_of(agency.external_ids))
 
 
 def in_one_form(content: Mapping[str, Any], agency: Agency) -> dict[str, Any]:
     """Return the content of an agency's document with its texts and identifiers in their stored forms."""
     forms: dict[str, Any] = {name: getattr(agency, name) for name in _IN_ONE_FORM}
     forms |= {name: list(getattr(agency, name)) for name in LISTS}
+    forms["external_ids"] = {provider: list(ids) for provider, ids in agency.external_ids.items()}
     if agency.tax is not None:
         own: dict[str, Any] = {"vat_id": agency.tax.vat_id, "reason": agency.tax.reason}
         for name in ("by_category", "by_charge"):

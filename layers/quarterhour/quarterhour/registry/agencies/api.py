@@ -18,6 +18,7 @@ from quarterhour.model.api import (
     constrained,
 )
 from quarterhour.registry.agencies.agency import MAX_ADDRESS, MAX_PAYERS, MAX_RATES
+from quarterhour.registry.agencies.external_ids import MAX_IDS
 
 
 class AgencyVersion(TypedDict):
@@ -40,6 +41,16 @@ class AgencyContent(AgencyVersion):
     """As it was registered."""
 
 
+class ExternalIds(TypedDict):
+    """The texts by which providers name an agency, each of one agency alone."""
+
+    shopify: NotRequired[Annotated[list[Text], constrained(maxItems=MAX_IDS)] | None]
+    """Such as its name as a vendor."""
+    stripe: NotRequired[Annotated[list[Text], constrained(maxItems=MAX_IDS)] | None]
+    """Such as its connected account."""
+    woocommerce: NotRequired[Annotated[list[Text], constrained(maxItems=MAX_IDS)] | None]
+
+
 class ListedAgency(TypedDict):
     """A registered agency by the latest version of its registration; what was not registered is left out."""
 
@@ -50,6 +61,8 @@ class ListedAgency(TypedDict):
     country: NotRequired[Country]
     currency: NotRequired[Currency]
     group: NotRequired[Name]
+    external_ids: NotRequired[dict[str, list[Text]]]
+    """By provider."""
     status: Literal["active", "closed"]
 
 
@@ -129,6 +142,8 @@ class AgencyData(TypedDict):
     """What it wants its invoices to name, such as its Leitweg-ID."""
     purchase_order: NotRequired[Text | None]
     """The number of its order that its invoices name."""
+    external_ids: NotRequired[ExternalIds | None]
+    """By which [connections](connections.md) find it; those of the latest version count, whenever it is valid from."""
     valid_from: NotRequired[SentInstant | None]
     """When the version begins, for a change of tax at [local midnight](operations.md#registering-agencies)."""
 

@@ -9,7 +9,7 @@ from quarterhour.registry.agencies.agency import ACTIVE
 if TYPE_CHECKING:
     from quarterhour.registry.agencies import api
 
-_LISTED: Final = ("legal_name", "country", "currency", "group")
+_LISTED: Final = ("legal_name", "country", "currency", "group", "external_ids")
 
 
 def shown_agency(agency: str, values: Mapping[str, Any]) -> "api.AgencyVersion":

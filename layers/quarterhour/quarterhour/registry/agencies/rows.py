@@ -12,6 +12,7 @@ from urllib.parse import quote
 from quarterhour.model import exact_json, fields, money, texts
 from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour.registry.agencies.agency import FIELDS, LISTS, Agency, in_one_form, read_agency
+from quarterhour.registry.agencies.external_ids import PROVIDERS
 from quarterhour.registry.documents.keys import AGENCY_NAME, is_agency
 
 _TAX_COLUMNS: Final = {
@@ -21,8 +22,10 @@ _TAX_COLUMNS: Final = {
     "tax_reason_code": "reason_code",
     "vat_id": "vat_id",
 }
+_ID_COLUMNS: Final = {f"{provider}_ids": provider for provider in PROVIDERS}
+_NOT_COLUMNS: Final = ("tax", "external_ids")
 _REGISTERED_AT: Final = "registered_at"
-COLUMNS: Final = ("agency", *(name for name in FIELDS if name != "tax"), *_TAX_COLUMNS)
+COLUMNS: Final = ("agency", *(name for name in FIELDS if name not in _NOT_COLUMNS), *_TAX_COLUMNS, *_ID_COLUMNS)
 
 
 class AgencyFileError(Exception):
@@ -116,9 +119,11 @@ def _csv(lines: Iterable[str], known: Collection[str]) -> Iterator[tuple[int, An
             yield number, BadLine(number, f"has another number of cells than the first line, which has {len(columns)}")
             continue
         given: dict[str, Any] = {column: texts.one_form(text) for column, text in cells.items() if text}
-        given |= {name: [one.strip() for one in given[name].split(";")] for name in LISTS if name in given}
+        lists = (*LISTS, *_ID_COLUMNS)
+        given |= {name: [one.strip() for one in given[name].split(";")] for name in lists if name in given}
         tax = {field: given.pop(column) for column, field in _TAX_COLUMNS.items() if column in given}
-        yield number, {**given, **({"tax": tax} if tax else {})}
+        ids = {provider: given.pop(column) for column, provider in _ID_COLUMNS.items() if column in given}
+        yield number, {**given, **({"tax": tax} if tax else {}), **({"external_ids": ids} if ids else {})}
 
 
 def _row(number: int, values: Any, *, versions: bool) -> AgencyRow | BadLine:  # noqa: ANN401 - a line is any JSON

@@ -3,15 +3,26 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from quarterhour.aws.entity import Key, Values
 from quarterhour.aws.items import from_item
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.model import exact_json
 from quarterhour.registry.agencies.agency import CLOSED, Registration
-from quarterhour.registry.documents.keys import AGENCY, agency_document, document_of, is_agency, latest_key, version_key
+from quarterhour.registry.agencies.external_ids import external_id
+from quarterhour.registry.documents.keys import (
+    AGENCY,
+    Alias,
+    agency_document,
+    alias_key,
+    document_of,
+    is_agency,
+    latest_key,
+    version_key,
+)
 from quarterhour.registry.documents.timeline import timeline_of, version_at
 
 if TYPE_CHECKING:
@@ -25,6 +36,11 @@ class RegistrationStore:
     client: "DynamoDBClient"
     table: str
     workers: Workers
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the registrations of a function."""
+        return cls(resources.dynamodb, resources.entity_table, resources.workers)
 
     def read(self, agencies: Collection[str], at: datetime) -> dict[str, Registration]:
         """Return the registration of each agency at an instant.
@@ -44,6 +60,13 @@ class RegistrationStore:
                 earlier.append(version_key(agency_document(agency), version))
         found |= {agency: _registration(values) for agency, values in self._items(earlier).items()}
         return found
+
+    def with_ids(self, provider: str, texts: Collection[str]) -> dict[str, str]:
+        """Return the agency that has each of these external ids at a provider; without those that none has."""
+        keys = {text: alias_key(Alias(provider, id_)) for text in texts if (id_ := external_id(text))}
+        found = get_items(self.client, self.table, list(keys.values()), self.workers) if keys else ()
+        agencies = {values["sk"]: values["document"].removeprefix(AGENCY) for values in map(from_item, found)}
+        return {text: agencies[key["sk"]] for text, key in keys.items() if agencies.get(key["sk"])}
 
     def _items(self, keys: list[Key]) -> dict[str, Values]:
         """Return the items of some keys by the agency."""

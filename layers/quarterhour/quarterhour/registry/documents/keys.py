@@ -1,6 +1,7 @@
 """The documents' keys in the Entity table, built and parsed here alone."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from quarterhour.aws.entity import IndexRange, Key
 from quarterhour.model.fields import MAX_TEXT, is_name
@@ -19,6 +20,10 @@ DEFAULT_RATE_CARD: Final = f"{RATE_CARD}default"
 REPORT: Final = "report:"
 """The prefix of the names under which the permissions of report runs are stored."""
 MAX_NAME: Final = MAX_TEXT + len(RATE_CARD) + len(GROUP)
+ALIASES: Final = f"ALIAS{SEPARATOR}"
+"""The prefix of the partition keys of aliases."""
+FREE: Final = ""
+"""The document of an alias that one has given up."""
 NAME: Final = f"1 to {MAX_NAME} printable characters without {SEPARATOR!r}"
 
 AGENCY_NAME: Final = (
@@ -37,6 +42,23 @@ _VERSION: Final = "v_"
 _DIGITS: Final = 8
 MAX_VERSION: Final = 10**_DIGITS - 1
 NUMBER: Final = f"a whole number from 1 to {MAX_VERSION}"
+
+
+class Alias(NamedTuple):
+    """A further name that only one document may have: a text in a ``list``, such as a vendor of a shop."""
+
+    list: str
+    text: str
+
+
+def alias_key(alias: Alias) -> Key:
+    """Return the key of the item that says whose an alias is."""
+    return {"pk": f"{ALIASES}{alias.list}", "sk": alias.text}
+
+
+def alias_in(key: Mapping[str, str]) -> Alias:
+    """Return the alias of a key."""
+    return Alias(key["pk"].removeprefix(ALIASES), key["sk"])
 
 
 def document_pk(document: str) -> str:

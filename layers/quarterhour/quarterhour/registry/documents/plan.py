@@ -12,7 +12,7 @@ from quarterhour.model import exact_json, fields
 from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.model.errors import ConflictError, FieldProblem
 from quarterhour.model.fields import Fields
-from quarterhour.registry.documents.keys import MAX_VERSION, latest_key, listing, metadata_key, version_key
+from quarterhour.registry.documents.keys import MAX_VERSION, Alias, latest_key, listing, metadata_key, version_key
 from quarterhour.registry.documents.timeline import Start, Timeline, timeline_of, timeline_values, with_start
 
 if TYPE_CHECKING:
@@ -29,11 +29,13 @@ class Valid(NamedTuple):
     """A valid content: the instant from which it is valid, and the label that the timeline keeps of it.
 
     ``content``: the content in the form in which it is stored, ``None`` if it is stored as it was sent.
+    ``aliases``: further names that no other document may have.
     """
 
     valid_from: datetime
     label: str = ""
     content: object = None
+    aliases: frozenset[Alias] = frozenset()
 
 
 def at_once(timeline: Timeline, new: Start, _now: datetime) -> Timeline:
@@ -164,6 +166,8 @@ def new_version(draft: WrittenDocument, latest: Values | None, by: str, now: dat
         version["valid_from"] = iso_exact(timeline[-1].valid_from)
         version |= {"label": draft.valid.label} if draft.valid.label else {}
         only_latest["timeline"] = timeline_values(timeline)
+        if draft.valid.aliases:
+            only_latest["aliases"] = [list(one) for one in sorted(draft.valid.aliases)]
     items = [
         {**latest_key(draft.document), **version, **only_latest},
         {**version_key(draft.document, draft.version), **version},
@@ -171,6 +175,11 @@ def new_version(draft: WrittenDocument, latest: Values | None, by: str, now: dat
     if latest is None:
         items.append(first_metadata(draft, by, now))
     return items
+
+
+def aliases_in(latest: Values | None) -> frozenset[Alias]:
+    """Return the aliases of a document by its latest version, if it has one."""
+    return frozenset(Alias(*one) for one in (latest or {}).get("aliases", ()))
 
 
 def first_metadata(draft: WrittenDocument, by: str, now: datetime) -> Values:
