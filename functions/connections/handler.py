@@ -8,7 +8,7 @@ from quarterhour.aws.resources import Resources
 from quarterhour.aws.secrets import SecretStore
 from quarterhour.aws.telemetry import observed
 from quarterhour.customers.tokens import CustomerTokens
-from quarterhour.intake.connections.agencies import ExternalIds
+from quarterhour.intake.connections.agencies import AgenciesById
 from quarterhour.intake.connections.applying import ParkedDeliveries
 from quarterhour.intake.connections.deliveries import DeliveryIntake
 from quarterhour.intake.connections.mapping import DeliveryRecorder
@@ -23,7 +23,7 @@ resources = Resources.of_process()
 env = resources.env
 archived, tokens = ArchivedPostings.of(resources), CustomerTokens.of(resources)
 recorder = recorder_of(resources, archived, "CONNECTIONS_TIMEOUT_SECONDS", tokens)
-external_ids = ExternalIds(RegistrationStore.of(resources).with_ids)
+external_ids = AgenciesById(RegistrationStore.of(resources).with_ids)
 store = ConnectionStore(resources.dynamodb, resources.entities)
 reader = ConnectionReader(store, SecretStore(resources.ssm, env.text("CONNECTION_SECRETS_PATH")))
 intake = DeliveryIntake(reader, store, ParkedDeliveries(store, DeliveryRecorder(recorder, external_ids)))

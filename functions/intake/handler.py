@@ -12,7 +12,7 @@ from quarterhour.aws.parking import Parking
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import logger, observed
 from quarterhour.customers.tokens import CustomerTokens
-from quarterhour.intake.connections.agencies import ExternalIds
+from quarterhour.intake.connections.agencies import AgenciesById
 from quarterhour.intake.connections.apply_queue import ApplyQueue
 from quarterhour.intake.connections.applying import ParkedDeliveries
 from quarterhour.intake.connections.mapping import DeliveryRecorder
@@ -33,7 +33,7 @@ recorder = recorder_of(resources, archived, "INTAKE_TIMEOUT_SECONDS", tokens)
 queue = QueueIntake(recorder, Parking.of(resources, BY))
 inbox_queue = env.text("INBOX_QUEUE_URL")
 inbox = InboxIntake(recorder, InboxStore(resources.s3, env.text("INBOX_BUCKET")), sqs, inbox_queue)
-external_ids = ExternalIds(RegistrationStore.of(resources).with_ids)
+external_ids = AgenciesById(RegistrationStore.of(resources).with_ids)
 connections = ConnectionStore(resources.dynamodb, resources.entities)
 parked = ParkedDeliveries(connections, DeliveryRecorder(recorder, external_ids))
 parked_queue = ApplyQueue(sqs, inbox_queue)

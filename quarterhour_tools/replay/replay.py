@@ -20,9 +20,8 @@ from quarterhour.model.periods import Period
 from quarterhour.proof.verify import verify
 from quarterhour.registry.agencies.rows import AgencyRow
 from quarterhour.statements.drafts.draft import DraftState
-from quarterhour.statements.releases.checks import Level
+from quarterhour.statements.releases.checks import CONFIRMABLE, Level
 from quarterhour.statements.releases.requests import Desired
-from quarterhour.statements.releases.checks import CONFIRMABLE
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.errors import ToolError

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from quarterhour.file_formats.webhooks.delivery import Provider
-from quarterhour.registry.agencies.external_ids import PROVIDERS
+from quarterhour.registry.agencies.agency import PROVIDERS
 from tests.support.connections import call, connect, deliver, state
 from tests.support.system import World, opened
 from tests.support.tables import ledger

@@ -19,7 +19,7 @@ _MOST: Final = 10_000
 
 
 @dataclass(slots=True)
-class ExternalIds:
+class AgenciesById:
     """Names agencies in place of their external ids; each process keeps those that it found for up to a minute."""
 
     read: AgenciesWithIds

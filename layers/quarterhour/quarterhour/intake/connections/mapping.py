@@ -9,7 +9,7 @@ from quarterhour.file_formats.webhooks.accounts import completed, incomplete
 from quarterhour.file_formats.webhooks.delivery import Delivery, Excluded, Mapped, Provider
 from quarterhour.file_formats.webhooks.maps import events_of
 from quarterhour.file_formats.webhooks.payload import PayloadError
-from quarterhour.intake.connections.agencies import ExternalIds
+from quarterhour.intake.connections.agencies import AgenciesById
 from quarterhour.intake.connections.connection import Connection
 from quarterhour.intake.connections.parked import LONGEST_REASON
 from quarterhour.intake.connections.request import Payload
@@ -51,7 +51,7 @@ class DeliveryRecorder:
     """Records deliveries."""
 
     recorder: Recorder
-    external_ids: ExternalIds
+    external_ids: AgenciesById
 
     def record(self, connection: Connection, topic: str, payload: Payload, request_id: str, seconds: Seconds) -> Taken:
         """Record what a delivery says; raise ``UnavailableError`` if an event could not be written now.

@@ -20,10 +20,9 @@ from quarterhour.registry.agencies.e_invoices import (
     read_reach,
     read_recipient,
 )
-from quarterhour.registry.agencies.external_ids import ExternalIds, aliases_of, read_external_ids
 from quarterhour.registry.agencies.ibans import IBAN, read_iban
 from quarterhour.registry.agencies.vat_ids import VAT_ID, read_vat_id
-from quarterhour.registry.documents.keys import AGENCY, AGENCY_NAME, is_agency
+from quarterhour.registry.documents.keys import AGENCY, AGENCY_NAME, Alias, is_agency
 from quarterhour.registry.documents.plan import DocumentKind, Valid
 
 STANDARD: Final = "standard"
@@ -57,6 +56,14 @@ LISTS: Final = ("payer_names", "payer_ibans")
 """The fields that are lists of texts."""
 MAX_PAYERS: Final = 20
 """The most names, and the most IBANs, of payers of an agency."""
+PROVIDERS: Final = ("shopify", "stripe", "woocommerce")
+"""The providers whose ids an agency can have."""
+MAX_IDS: Final = 15
+"""The most ids of an agency at a provider: a transaction writes or deletes all that change."""
+_ID_LIST: Final = f"a list of at most {MAX_IDS} texts"
+_IDS: Final = f"an object with {', '.join(PROVIDERS)}, each {_ID_LIST}"
+ExternalIds = Mapping[str, tuple[str, ...]]
+"""The texts by which shops and payment providers name an agency, such as a vendor of Shopify, by provider."""
 RATE_FIELDS: Final = ("scheme", "percent", "reason", "reason_code")
 TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category", "by_charge")
 MAX_RATES: Final = 50
@@ -345,3 +352,32 @@ def _language(value: object) -> str | None:
 
 def _collects(value: object) -> str | None:
     return value if isinstance(value, str) and value in COLLECTORS else None
+
+
+def read_external_ids(outer: Fields, field: str) -> ExternalIds:
+    """Return the ids in a field; a problem is added for each that is none."""
+    sent = outer.value(field, _IDS, lambda value: value if isinstance(value, Mapping) else None, optional=True) or {}
+    inner = outer.within(field, sent)
+    inner.report_unknown(frozenset(PROVIDERS))
+    return {provider: _ids(inner, provider) for provider in PROVIDERS if sent.get(provider) is not None}
+
+
+def _ids(inner: Fields, provider: str) -> tuple[str, ...]:
+    sent: list[Any] = inner.value(provider, _ID_LIST, _id_list) or []
+    each = inner.within(provider, {str(number): one for number, one in enumerate(sent)})
+    found = (each.value(str(number), fields.TEXT, external_id) for number in range(len(sent)))
+    return tuple(dict.fromkeys(one for one in found if one))
+
+
+def _id_list(value: object) -> list[Any] | None:
+    return value if isinstance(value, list) and len(value) <= MAX_IDS else None
+
+
+def aliases_of(ids: ExternalIds) -> frozenset[Alias]:
+    """Return the ids as names that one agency alone may have."""
+    return frozenset(Alias(provider, text) for provider, texts in ids.items() for text in texts)
+
+
+def external_id(text: object) -> str | None:
+    """Return a text as an id in the form in which it is registered; ``None`` if it can be none."""
+    return fields.label(text)

@@ -17,8 +17,7 @@ from quarterhour.model.api import (
     Text,
     constrained,
 )
-from quarterhour.registry.agencies.agency import MAX_ADDRESS, MAX_PAYERS, MAX_RATES
-from quarterhour.registry.agencies.external_ids import MAX_IDS
+from quarterhour.registry.agencies.agency import MAX_ADDRESS, MAX_IDS, MAX_PAYERS, MAX_RATES
 
 
 class AgencyVersion(TypedDict):

@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 from quarterhour.model import exact_json, fields, money, texts
 from quarterhour.model.errors import FieldProblem, in_words
-from quarterhour.registry.agencies.agency import FIELDS, LISTS, Agency, in_one_form, read_agency
-from quarterhour.registry.agencies.external_ids import PROVIDERS
+from quarterhour.registry.agencies.agency import FIELDS, LISTS, PROVIDERS, Agency, in_one_form, read_agency
 from quarterhour.registry.documents.keys import AGENCY_NAME, is_agency
 
 _TAX_COLUMNS: Final = {
