@@ -264,6 +264,16 @@ def test_a_period_is_shown_by_charge_with_the_tier_reached(browser: Tab, market:
     for figure in ("1,200.00", "10 % from 1,000", "3,800.00", "140.00"):
         assert figure in reached
     assert any("152.00" in text for text in tables), "the period's commission holds what tiers charge"
+    browser.open(f"{server.url}/?agency=tiered")
+    shown(browser, "Commission in GBP by charge")
+    shown(browser, "By tiers in")
+    by_name, by_tiers = (
+        next(text for text in browser.page.locator("table").all_inner_texts() if head in text)
+        for head in ("payment fee", "Tier reached")
+    )
+    assert "12.00" in by_name
+    for figure in ("tiered", "1,200.00", "10 % from 1,000", "3,800.00", "140.00"):
+        assert figure in by_tiers
     assert browser.violations() == []
     assert browser.errors == []
 

@@ -12,6 +12,7 @@ import {
 } from "../lib/parts.js";
 import { address, navigate } from "../lib/routes.js";
 import { Attention, needsAttention } from "./attention.js";
+import { ByCharge } from "./by-charge.js";
 
 const ACCOUNTS = 100;
 const PAGES = 20;
@@ -38,7 +39,7 @@ export function Overview({ query }) {
   return html`
     <${Ranges} ...${{ query, span, to }} />
     ${list.items.length > 0
-      ? html`<${Figures} ...${{ list, span, currency, to, attention }} />`
+      ? html`<${Figures} ...${{ list, span, currency, agency, to, attention }} />`
       : html`<${Pending} problem=${list.problem} retry=${list.more} />`}`;
 }
 
@@ -99,7 +100,7 @@ function usual(accounts) {
 
 const total = (accounts, when, figure) => sum(accounts.map((one) => one[when][figure]));
 
-function Figures({ list, span, currency, to, attention }) {
+function Figures({ list, span, currency, agency, to, attention }) {
   const { items, pages } = list;
   const [page] = pages;
   const currencies = currenciesOf(items);
@@ -126,6 +127,8 @@ function Figures({ list, span, currency, to, attention }) {
       </div>
       <${Growth} ...${{ pages, page, span, currency: chosen }} />
     </section>
+    <${ByCharge} accounts=${of} currency=${chosen} month=${span.range === "month" && monthOf(page.from)}
+      agency=${agency} />
     <${Attention} ...${attention} accounts=${items} />
     ${!list.busy && may(...STAFF) && html`
       <${Agencies} ...${{ accounts: of, currency: chosen, page, span, key: chosen }} />`}
