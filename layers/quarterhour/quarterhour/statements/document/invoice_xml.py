@@ -12,6 +12,7 @@ from quarterhour.statements.document.invoice import (
     InvoiceLine,
     InvoiceParty,
     InvoiceRow,
+    Preceding,
     invoice_of,
     why_no_invoice,
 )
@@ -76,17 +77,7 @@ def _content(invoice: Invoice) -> str:
                 text("cbc:EndDate", invoice.last_day.isoformat()),
             ),
             group("cac:OrderReference", text("cbc:ID", invoice.order)),
-            *(
-                group(
-                    "cac:BillingReference",
-                    group(
-                        "cac:InvoiceDocumentReference",
-                        text("cbc:ID", one.number),
-                        text("cbc:IssueDate", one.issued_on),
-                    ),
-                )
-                for one in invoice.preceding
-            ),
+            *(_preceding(one) for one in invoice.preceding),
             group("cac:AccountingSupplierParty", _party(invoice.seller)),
             group("cac:AccountingCustomerParty", _party(invoice.buyer)),
             _payment_means(invoice),
@@ -108,6 +99,11 @@ def _content(invoice: Invoice) -> str:
             *(_line(number, *both, invoice) for number, both in enumerate(invoice.lines, 1)),
         ]
     )
+
+
+def _preceding(document: Preceding) -> str:
+    reference = (text("cbc:ID", document.number), text("cbc:IssueDate", document.issued_on))
+    return group("cac:BillingReference", group("cac:InvoiceDocumentReference", *reference))
 
 
 def _amount(name: str, amount: Decimal, currency: str) -> str:
