@@ -62,7 +62,7 @@ def agency(name: str, country: str = "DE", *, town: str = "10115 Berlin", **more
 
 MARKETPLACE = {"collects": "marketplace"}
 OUTSIDE = {"scheme": "outside_scope"}
-EXEMPT = {"scheme": "exempt", "reason": "§ 4 Nr. 8 UStG", "reason_code": "VATEX-EU-135-1D"}
+EXEMPT = {"scheme": "exempt", "reason": "§ 4 Nr. 8 UStG", "reason_code": "VATEX-EU-135-1"}
 FEE_OUTSIDE: Mapping[str, Any] = {"by_kind": {"chargeback_fee": {"scheme": "outside_scope"}}}
 
 AGENCIES: Mapping[str, tuple[tuple[str, dict[str, Any]], ...]] = {
