@@ -94,7 +94,7 @@ def _image(uri: str) -> bytes:
 
 
 def _drawing(svg: ET.Element) -> bytes:
-    """Return a chart as a file of its own."""
+    """Return a chart as a separate SVG file."""
     drawing = ET.fromstring(ET.tostring(svg))  # noqa: S314 - written by ourselves just now
     drawing.attrib = {"xmlns": _SVG, "viewBox": svg.get("viewbox", ""), "preserveAspectRatio": "none", **_ACCENT}
     return ET.tostring(drawing)

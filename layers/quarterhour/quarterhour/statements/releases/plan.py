@@ -133,8 +133,8 @@ class PlannedDocument(NamedTuple):
     ``kind``: ``statement`` or ``credit_note``. ``draft_sha256``: of ``draft.json``. ``revision``: its number among the
     documents of the draft. ``parties``: the versions that it shows. ``cancels``: what a cancellation shows of the
     statement that it reverses whole, ``None`` for a statement. ``replaces``: the number of the cancelled statement of
-    the same draft, empty without one, and ``replaced_on`` its date
-    of issue. ``paid``: what of such a statement's account was paid since, and is on no document.
+    the same draft, empty without one, and ``replaced_on`` its date of issue. ``paid``: what of such a statement's
+    account was paid since, and is on no document.
     """
 
     period: Period
