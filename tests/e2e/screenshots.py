@@ -74,12 +74,6 @@ def _proof(browser: Tab, address: str) -> None:
     browser.page.locator("details.evidence summary").click()
 
 
-def _menu(browser: Tab, address: str) -> None:
-    """Open the menu on a phone."""
-    _open("/console/statements", "Statements", size=PHONE)(browser, address)
-    browser.follow("button", "Menu")
-
-
 def _story(browser: Tab, address: str) -> None:
     """Open the page of the sale that was voided after its agency disputed it."""
     disputes = call(f"{address}/disputes?status=resolved")[1]["items"]
@@ -102,10 +96,6 @@ PICTURES: Final[dict[str, Opening]] = {
     "operations": _open("/console/operations", "Next runs"),
     "agency": _open(f"/console/agencies/{CLIENT}?currency=GBP", "Details"),
     "statement": _open(f"/console/statements/{_RELEASED}/{CLIENT}/GBP", "Commission by terms", size=TALL),
-    "statement-dark": _open(
-        f"/console/statements/{_RELEASED}/{CLIENT}/GBP", "Commission by terms", color_scheme="dark"
-    ),
-    "menu-phone": _menu,
     "story": _story,
     "proof": _proof,
     "close": _close,

@@ -1,12 +1,9 @@
 """How many postings are counted in Lambda, computed from what was measured."""
 
-import re
-
 import pytest
 
 from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CORE_MEGABYTES
-from benchmarks.many_accounts import MEMORIES, BatchTime, Speed
-from benchmarks.pages import PAGE
+from benchmarks.many_accounts import BatchTime, Speed
 
 
 def speed(accounts: int, seconds: float, calls: int) -> Speed:
@@ -28,10 +25,3 @@ def test_more_than_a_core_counts_no_more() -> None:
 def test_some_calls_wait_at_a_time(calls: int, at_a_time: int) -> None:
     seconds = calls * CALL_SECONDS / at_a_time
     assert speed(300, 0, calls).in_lambda(CORE_MEGABYTES) == pytest.approx(BATCH_RECORDS / seconds)
-
-
-def test_the_text_below_the_table_has_its_figures_of_1000_accounts() -> None:
-    _, table, text = re.split("<!-- /?counting -->", PAGE.read_text("utf-8"))
-    row = next(line for line in table.splitlines() if line.startswith("| 1,000 |"))
-    counted = re.findall(r"([\d,]+) (?:a second )?at\s+([\d,]+) MB", text)
-    assert counted == list(zip(row.strip("| ").split(" | ")[1:], (f"{memory:,}" for memory in MEMORIES), strict=True))
