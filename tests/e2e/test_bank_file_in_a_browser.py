@@ -8,9 +8,12 @@ import pytest
 from quarterhour_tools.emulator.server import Server
 from tests.e2e.test_finance_in_a_browser import drained, pressed, recorded
 from tests.e2e.test_payments_in_a_browser import NOVEMBER, OCTOBER, market, opened
+from tests.handlers.test_bank_files import proposed
 from tests.support.bank_files import OWN_ACCOUNT, mt940, table
 from tests.support.browser import IN_A_BROWSER, PHONE, Tab, shown, texts
+from tests.support.events import payment
 from tests.support.openid import Issuer
+from tests.support.requests import post, verdicts
 from tests.support.system import World
 
 __all__ = ["market"]
@@ -70,6 +73,39 @@ def test_a_person_records_what_is_certain_and_what_they_have_checked_once(
     read(browser, file)
     shown(browser, "Recorded before: 2 lines")
     assert texts(browser, "main h3") == ["Recorded before: 2 lines", "Without a match: 1 line"]
+
+
+def test_what_somebody_else_records_after_the_review_stops_the_recording_of_the_file(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer, tmp_path: Path
+) -> None:
+    server, world = market
+    file = tmp_path / "bank.csv"
+    file.write_bytes(table([("12.50", f"Invoice {OCTOBER}"), ("25.00", NOVEMBER), ("25.00", f"{NOVEMBER} II")], "GBP"))
+    opened(browser, market, issuer, "bank-file", "Choose a file of your bank")
+    read(browser, file)
+    shown(browser, "To review: 1 line")
+    browser.click("Review 2 lines")
+    with server.turns.taken():
+        first, second, _ = proposed(world, file.read_bytes())["lines"]
+        assert verdicts(post(world, first["events"])) == ["recorded"]
+    pressed(browser, times=2)
+    shown(browser, "Nothing is recorded. Somebody recorded a payment since your review, so 1 line changed.")
+    assert texts(browser, "main h3") == ["Certain: 1 line", "To review: 1 line", "Recorded before: 1 line"]
+    assert len(recorded(market, "payment.recorded")) == 1
+    assert browser.violations() == []
+    browser.click("Review 1 line")
+    with server.turns.taken():
+        hand = payment("by-hand", "25.00", currency="GBP", statement=NOVEMBER, reason="transfer")
+        assert verdicts(post(world, hand)) == ["recorded"]
+        world.drain()
+    pressed(browser)
+    shown(browser, "To review: 2 lines")
+    assert texts(browser, "main h3") == ["To review: 2 lines", "Recorded before: 1 line"]
+    assert second["events"][0]["id"] not in {one["id"] for one in recorded(market, "payment.recorded")}
+
+    read(browser, file)
+    shown(browser, "To review: 2 lines")
+    assert browser.page.get_by_role("button", name="Review 0 lines").is_disabled()
 
 
 def test_the_statements_of_a_file_add_up_and_those_of_an_earlier_file_are_named(

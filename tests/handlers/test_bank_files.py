@@ -157,6 +157,34 @@ def test_the_same_file_again_and_one_that_overlaps_propose_nothing_twice(world: 
     assert open_of(world) == {"43": "40.00"}
 
 
+def test_what_is_recorded_of_a_file_counts_before_it_is_counted(world: World) -> None:
+    content = table([("121.00", OCTOBER), ("121.00", f"again {OCTOBER}"), ("20.00", "NORTHERN TOURS")], "GBP")
+    found = proposed(world, content)
+    assert [one["outcome"] for one in found["lines"]] == ["certain", "review", "no_payment"]
+    assert verdicts(post(world, events(found))) == ["recorded"]
+    for _ in range(2):
+        first, second, _ = proposed(world, content)["lines"]
+        assert (first["outcome"], second["outcome"], second["events"]) == ("recorded", "review", [])
+        assert second["reason"] == f"it names {OCTOBER}, of which nothing is open"
+        world.drain()
+
+
+def test_the_rest_of_a_line_that_names_no_statement_counts_before_it_is_counted_and_once(world: World) -> None:
+    record(world, "sale.recorded", "a2", "100", commission_rate="0.1")
+    world.pass_time(days=31)
+    seal_statements(world)
+    (later,) = {one["number"] for one in world.read("/receivables", agency="42")["items"][0]["statements"]} - {OCTOBER}
+    content = table([("125.00", f"{OCTOBER} only"), ("8.10", later), ("4.00", later)], "GBP")
+    first, second, third = proposed(world, content)["lines"]
+    assert [one["data"].get("statement") for one in first["events"]] == [OCTOBER, None]
+    assert verdicts(post(world, first["events"])) == ["recorded", "recorded"]
+    for _ in range(2):
+        _, second, third = proposed(world, content)["lines"]
+        assert second["reason"] == f"it names {later} and pays all of it", "4.00 of the first line pay it, too"
+        assert (second["certain"], third["outcome"]) == (True, "review")
+        world.drain()
+
+
 def test_a_line_of_several_statements_that_was_recorded_in_part_goes_on_with_its_rest(world: World) -> None:
     record(world, "sale.recorded", "a2", "100", commission_rate="0.1")
     world.pass_time(days=31)

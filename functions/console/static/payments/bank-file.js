@@ -1,5 +1,5 @@
 /** A bank's file: what each line pays and why, and the recording of the payments that a person of finance chooses. */
-import { html, useMemo, useRef, useState } from "../vendor/htm-preact.js";
+import { html, useEffect, useMemo, useRef, useState } from "../vendor/htm-preact.js";
 import { inTurns, record, sendFile } from "../lib/api.js";
 import { sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
@@ -43,7 +43,7 @@ export function BankFile() {
       <button class="first" disabled=${busy}>${busy ? "Reading…" : "Read the file"}</button>
     </form>
     ${problem && html`<${Failure} problem=${problem} />`}
-    ${found && html`<${Lines} key=${found.key} ...${found} />`}`;
+    ${found && html`<${Lines} key=${found.key} ...${found} onRead=${setFound} />`}`;
 }
 
 async function read(form) {
@@ -53,11 +53,25 @@ async function read(form) {
       file of fewer days.`;
     throw new Problem(413, "The file is too large", detail, "");
   }
-  return { ...(await sendFile("/bank-files", file)), name: file.name, key: crypto.randomUUID() };
+  return matched(file);
 }
 
-/** The lines of a file by what is to be done about them. `chosen`: the numbers of those that will be recorded. */
-function Lines({ name, lines, problems, statements, sums, bad, unread }) {
+/** Returns what a file pays now. */
+const matched = async (file) =>
+  ({ ...(await sendFile("/bank-files", file)), file, changed: NONE, key: crypto.randomUUID() });
+
+/** Returns those lines of a review that a new reading of the file proposes otherwise, as they are now. */
+export function changedLines(reviewed, lines) {
+  const said = (one) => JSON.stringify([one.certain, one.recorded, one.events]);
+  const before = new Map(reviewed.map((one) => [one.line, said(one)]));
+  return lines.filter((one) => before.has(one.line) && before.get(one.line) !== said(one));
+}
+
+/**
+ * The lines of a file by what is to be done about them. `chosen`: the numbers of those that will be recorded.
+ * `changed`: the lines that are not as they were in the review; `onRead` gets the file as it is read again.
+ */
+function Lines({ file, changed, lines, problems, statements, sums, bad, unread, onRead }) {
   const [chosen, setChosen] = useState(() => new Set(lines.filter((one) => one.certain).map((one) => one.line)));
   const [results, setResults] = useState(new Map());
   const [asks, setAsks] = useState(false);
@@ -71,7 +85,8 @@ function Lines({ name, lines, problems, statements, sums, bad, unread }) {
   const isOpen = ({ line, events }) => events.length > 0 && !results.get(line)?.every((one) => one.outcome);
   const picked = lines.filter((one) => chosen.has(one.line) && isOpen(one));
   return html`
-    <h2><${Name}>${name}<//>: ${LINES(lines.length)}</h2>
+    <h2><${Name}>${file.name}<//>: ${LINES(lines.length)}</h2>
+    ${changed.length > 0 && html`<${Changed} lines=${changed} />`}
     ${problems.length > 0 && html`
       <div class="mark" role="alert">
         <p><strong>The file is not in order.</strong> Look at it before you record anything.</p>
@@ -99,8 +114,24 @@ function Lines({ name, lines, problems, statements, sums, bad, unread }) {
     ${groups.map(([{ title, note }, some]) => html`
       <${Group} key=${title} ...${{ title, note, chosen, select, results, isOpen }} lines=${some} />`)}
     ${asks && html`
-      <${Review} lines=${picked} onRecorded=${(more) => setResults(new Map([...results, ...more]))}
-        onClose=${() => setAsks(false)} />`}`;
+      <${Review} ...${{ file, onRead }} lines=${picked}
+        onRecorded=${(more) => setResults(new Map([...results, ...more]))} onClose=${() => setAsks(false)} />`}`;
+}
+
+/** That nothing was recorded, because some lines are not as they were in the review. */
+function Changed({ lines }) {
+  const place = useRef();
+  useEffect(() => place.current.focus(), []);
+  return html`
+    <div ref=${place} tabindex="-1" class="mark" role="alert">
+      <p><strong>Nothing is recorded.</strong> Somebody recorded a payment since your review, so ${LINES(lines.length)}
+        ${" "}changed. Below is what is open now. Look at it, and review it again.</p>
+      <ul class="plain">
+        ${lines.map((one) => html`
+          <li key=${one.line}>${format.money(one.amount, one.currency)} ${one.currency}, ${format.day(one.date)}:
+            ${" "}<${Name}>${one.reason}<//></li>`)}
+      </ul>
+    </div>`;
 }
 
 /** The statements of the file: each adds up. It says which of them an earlier file had, too. */
@@ -216,13 +247,22 @@ function Result({ event, outcome, problem }) {
   return html`<div class="proven"><${Link} to=${eventAddress(event)}>It is recorded<//>.</div>`;
 }
 
-/** The dialog before the recording: how many payments, and their sums. Events of one line are sent in their order. */
-function Review({ lines, onRecorded, onClose }) {
+/**
+ * The dialog before the recording: how many payments, and their sums. The file is read again first: what changed since
+ * stops the recording. Events of one line are sent in their order.
+ */
+function Review({ file, lines, onRead, onRecorded, onClose }) {
   const [done, setDone] = useState(0);
   const events = lines.flatMap((one) => one.events);
   const unsure = lines.filter((one) => !one.certain).length;
   const results = useRef(new Map());
   const send = async () => {
+    const now = await matched(file);
+    const changed = changedLines(lines, now.lines);
+    if (changed.length) {
+      onRead({ ...now, changed });
+      return NONE;
+    }
     await inTurns(lines, async ({ line, events: own }) => {
       const some = [];
       for (const event of own) {

@@ -1,9 +1,10 @@
 """Matches a bank's file to open statements, and makes the events that would record its payments. It writes nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity_table import EntityReader
@@ -69,7 +70,7 @@ class BankFiles:
             one._replace(amount=money.add(one.amount, money.negated(_sum(recorded.get(id_, ())))))
             for one, id_ in zip(file.lines, ids, strict=True)
         ]
-        statements = self._open_statements(remaining_seconds)
+        statements = self._open_statements(remaining_seconds, chain.from_iterable(recorded.values()))
         paid = {
             index: [one["statement"] for one in recorded[id_] if one.get("statement")]
             for index, id_ in enumerate(ids)
@@ -102,10 +103,13 @@ class BankFiles:
             "lines": lines,
         }
 
-    def _open_statements(self, remaining_seconds: Callable[[], float]) -> list[OpenStatement]:
+    def _open_statements(
+        self, remaining_seconds: Callable[[], float], recorded: Iterable[Facts]
+    ) -> list[OpenStatement]:
+        """Return what is open after the lines of the file that are recorded, whatever is counted so far."""
         return [
             OpenStatement(account, one.document.number, one.document.period, one.open, one.document.closing)
-            for account, allocation in self.receivables.all_open(remaining_seconds)
+            for account, allocation in self.receivables.all_open(remaining_seconds, recorded)
             for one in allocation.receivables
             if one.open
         ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from quarterhour.aws.entity import Range
@@ -24,9 +25,12 @@ from quarterhour.counters.keys import (
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.counters.windows import AccountState
+from quarterhour.ledger.events.event import STATEMENT
+from quarterhour.ledger.postings.posting import Facts
 from quarterhour.model import clock, money
+from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import FieldProblem, InvalidError, UnavailableError
-from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
 from quarterhour.statements.keys import statements_of_accounts, statements_of_agency
@@ -106,8 +110,17 @@ class ReceivableQueries:
         items = [shown(one, on) for one in found if not one.allocation.is_cleared]
         return {"on": on.isoformat(), **paging.body(Page(items, page.after)), "totals": _totals(found, on)}
 
-    def all_open(self, remaining_seconds: Callable[[], float]) -> list[tuple[Account, Allocation]]:
-        """Return the accounts with something open; raise ``UnavailableError`` if there is not enough time for all."""
+    def all_open(
+        self, remaining_seconds: Callable[[], float], recorded: Iterable[Facts] = ()
+    ) -> list[tuple[Account, Allocation]]:
+        """Return the accounts with something open.
+
+        ``recorded``: payments in the ledger, which count even if the counters have not got them yet. Raises
+        ``UnavailableError`` if there is not enough time for all accounts.
+        """
+        by_account: dict[Account, list[Facts]] = {}
+        for one in recorded:
+            by_account.setdefault(Account(one["agency"], one["currency"]), []).append(one)
         found: list[OpenAccount] = []
         page: Page[Any] = Page([], ())
         while page.after is not None:
@@ -115,7 +128,7 @@ class ReceivableQueries:
                 raise UnavailableError("there are more accounts than can be read in the time of a request")
             paging = Paging(MAX_LIMIT, "", page.after or None)
             page, states = self.counters.with_money(None, paging, remaining_seconds)
-            found += self._accounts(states, None)
+            found += self._accounts(states, None, recorded=by_account)
         return [(one.account, one.allocation) for one in found if not one.allocation.is_cleared]
 
     def payment(self, account: Account, number: str) -> "api.PaymentState | None":
@@ -126,11 +139,15 @@ class ReceivableQueries:
         return found.payment(self.today()) if found else None
 
     def _accounts(
-        self, states: Sequence[AccountState], agency: str | None, past: date | None = None
+        self,
+        states: Sequence[AccountState],
+        agency: str | None,
+        past: date | None = None,
+        recorded: Mapping[Account, Sequence[Facts]] = MappingProxyType({}),
     ) -> list[OpenAccount]:
         """Return the accounts of these items, which follow each other in the list of an agency's, or of all.
 
-        ``past``: at the end of this day; ``None`` for now.
+        ``past``: at the end of this day; ``None`` for now. ``recorded``: payments that count now in any case.
         """
         if not states:
             return []
@@ -139,7 +156,7 @@ class ReceivableQueries:
             if agency is None
             else self._documents_of(agency)
         )
-        payments = self._payments(states)
+        payments = self._payments(states, recorded)
         if past:
             documents = {account: [one for one in some if one.issued_on <= past] for account, some in documents.items()}
             read = self.workers.map(lambda state: self._payments_by(past, state, payments[state.account]), states)
@@ -178,10 +195,17 @@ class ReceivableQueries:
         first = self.statements.progress().first_period
         return months(first, Period.of(self.today())) if first else iter(())
 
-    def _payments(self, states: Sequence[AccountState]) -> dict[Account, _Payments]:
-        """Return the payments of accounts, whose items were read before."""
+    def _payments(
+        self, states: Sequence[AccountState], recorded: Mapping[Account, Sequence[Facts]] = MappingProxyType({})
+    ) -> dict[Account, _Payments]:
+        """Return the payments of accounts, whose items were read before, with those that are recorded in any case."""
         first = self.statements.first_period(self.statements.progress())
-        read = self.workers.map(lambda state: self._payments_of(state, first), states)
+        read = self.workers.map(
+            lambda state: _with_recorded(
+                self._payments_of(state, first), recorded.get(state.account, ()), state.last_updated, first
+            ),
+            states,
+        )
         return {state.account: one for state, one in zip(states, read, strict=True)}
 
     def _payments_of(self, state: AccountState, first: Period | None) -> _Payments:
@@ -210,6 +234,27 @@ class ReceivableQueries:
         )
         by_period = {period: one.payments for period, one in sorted(counted.items(), reverse=True) if one.payments}
         return _Payments(of_periods(counted, first).payments, tuple(named), by_period)
+
+
+def _with_recorded(
+    payments: _Payments, recorded: Iterable[Facts], last_updated: str, first: Period | None
+) -> _Payments:
+    """Return payments with those recorded ones that are not counted yet.
+
+    One that names a statement is counted if it is listed. Another one is not counted if it is newer than all that is.
+    """
+    listed = {one.identity for one in payments.named}
+    total, named = payments.total, list(payments.named)
+    for one in recorded:
+        identity, statement = Identity(one["source"], one["id"]), one.get(STATEMENT)
+        at = Position.parse(one["position"]).recorded_at
+        is_counted = identity in listed if statement else not last_updated or at <= parse_iso(last_updated)
+        if is_counted or one["period"] < str(first or ""):
+            continue
+        total = money.add(total, Decimal(one["amount"]))
+        if statement:
+            named.append(NamedPayment(identity, statement, Decimal(one["amount"]), at.date()))
+    return payments._replace(total=total, named=tuple(named))
 
 
 def shown(one: OpenAccount, on: date) -> "api.AccountReceivables":
