@@ -13,6 +13,7 @@ from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
 from quarterhour.registry.agencies.agency import COUNTRY, SCHEMES, STANDARD, country_of
 from quarterhour_tools.accounting.document import TaxedBase
+from quarterhour_tools.accounting.payment_shares import CORRECTING
 from quarterhour_tools.errors import ToolError
 
 PAYMENTS: Final = "payments"
@@ -115,7 +116,7 @@ class RevenueAccount(NamedTuple):
 class PaymentAccount(NamedTuple):
     """The accounts of what stands in place of money; ``percent``: of the VAT that it corrects, ``None`` for any.
 
-    With a ``vat_account``, the VAT of what it clears is corrected.
+    Only kinds of ``CORRECTING`` have a ``vat_account``.
     """
 
     kind: str
@@ -181,10 +182,6 @@ class AccountMap:
         fitting = [one for one in self.payment if one.kind == kind and one.percent in {None, percent}]
         found = max(fitting, key=lambda one: one.percent is not None, default=None)
         return found and found.accounts
-
-    def corrects_vat(self, kind: str) -> bool:
-        """Return whether a kind of payment corrects the VAT of what it clears."""
-        return any(one.kind == kind and one.accounts.vat_account for one in self.payment)
 
 
 def read_account_map(text: str, form: AccountForm) -> AccountMap:
@@ -262,6 +259,9 @@ def _payment_accounts(top: Fields, form: AccountForm) -> Iterator[PaymentAccount
         table.report_unknown(_OF_ACCOUNTS | {"kind"})
         kind = table.value("kind", fields.KIND, fields.kind) or ""
         percent, accounts = _taxed_account(table, key, form, needs_percent=True)
+        if accounts.vat_account and kind and kind not in CORRECTING:
+            problem = f"is given, though {kind} corrects no VAT"
+            table.problem("vat_account", problem, f"none, or the kind {' or '.join(sorted(CORRECTING))}")
         one = PaymentAccount(kind, percent, accounts)
         _once(top, seen, key, one[:-1], "the kind and percentage")
         yield one

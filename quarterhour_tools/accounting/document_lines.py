@@ -91,5 +91,7 @@ def _day(line: Line, zone: str) -> date:
 
 def documents_by_number(files: Objects, numbers: Collection[str]) -> dict[str, StatementDocument]:
     """Return sealed documents by their numbers, those of them that exist; raises as ``statement_documents`` does."""
+    if not numbers:
+        return {}
     periods = {one.period for one in read_statements(files) if one.number in numbers}
     return {one.number: one for one in statement_documents(files, periods) if one.number in numbers}

@@ -17,6 +17,7 @@ from quarterhour_tools.accounting.documents import choose, configure_files, conf
 from quarterhour_tools.accounting.journal_csv import plain_journal
 from quarterhour_tools.accounting.journal_entries import JournalEntry, journal_entries
 from quarterhour_tools.accounting.journal_files import JournalFiles
+from quarterhour_tools.accounting.payment_shares import cleared_by
 from quarterhour_tools.accounting.xero import xero_files
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import counted
@@ -98,8 +99,7 @@ def _write(args: argparse.Namespace) -> int:
     choice = choose(files, args)
     chosen = (one for one in choice.documents(files) if args.currency in {None, one.account.currency})
     documents = [with_lines(files, one, kinds=accounts.names_kinds) for one in chosen]
-    cleared = {paid.statement for one in documents for paid in one.paid if accounts.corrects_vat(paid.kind)}
-    named = documents_by_number(files, cleared) if cleared else {}
+    named = documents_by_number(files, cleared_by(documents))
     journal = journal_entries(documents, accounts, named, at_period_end=args.date == _PERIOD_END)
     made = _made(args.format, f"Quarterhour {choice.period or choice.issued}", journal.entries, accounts)
     left_out = journal.left_out | made.left_out

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from quarterhour.model import money
@@ -14,11 +13,10 @@ from quarterhour.model.fields import shown
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, REVERSE_CHARGE
 from quarterhour_tools.accounting.account_map import OPENING, PAYMENTS, PROCEEDS, AccountMap, TaxedAccount
 from quarterhour_tools.accounting.document import IssuerFigures, PaidAmount, StatementDocument, TaxedBase
-from quarterhour_tools.accounting.payment_shares import Share, issuer_shares, taxed_shares
+from quarterhour_tools.accounting.payment_shares import NO_DOCUMENTS, Share, payment_shares, unknown_vat
 
 _NO_ACCOUNT: Final = "0"
 """In place of an account that the map lacks; no entry is returned then."""
-NO_DOCUMENTS: Final[Mapping[str, StatementDocument]] = MappingProxyType({})
 
 
 class Role(StrEnum):
@@ -174,8 +172,11 @@ class _Posting:
         if not proceeds.is_zero():
             figures = issued and IssuerFigures(issued.currency, money.negated(issued.proceeds), money.ZERO)
             yield self._moved(document, Role.PROCEEDS, proceeds, figures, "Proceeds")
-        for one, issuer in zip(document.paid, issuer_shares(document), strict=True):
-            yield from self._payment(document, one, issuer)
+        for paid, shares in payment_shares(document, self._named):
+            if shares is None:
+                self._lacking.setdefault(unknown_vat(document, paid), []).append(document.number)
+            else:
+                yield from self._payment(document, paid, shares)
 
     def _day(self, document: StatementDocument) -> date:
         return document.period.last_day if self._at_period_end else document.issued_on
@@ -206,40 +207,24 @@ class _Posting:
         text = f"{what} {document.period} {document.name}"
         return Posting(role, accounts, amount, money.ZERO, issuer, self._day(document), document.number, text)
 
-    def _payment(self, document: StatementDocument, paid: PaidAmount, issuer: Decimal | None) -> Iterator[Posting]:
+    def _payment(self, document: StatementDocument, paid: PaidAmount, shares: Iterable[Share]) -> Iterator[Posting]:
         """Yield the postings of a payment, on its own day: one, or one for each row of tax whose VAT it corrects."""
         number, text = paid.statement or document.number, _text_of(document, paid)
-        for accounts, share in self._shares(document, paid, issuer):
+        for share in shares:
+            accounts = self._paid_on(document, paid.kind, share)
             figures = share.issuer and IssuerFigures(
                 share.issuer.currency, money.negated(share.issuer.base), money.negated(share.issuer.tax)
             )
             base, tax = money.negated(share.base), money.negated(share.tax)
             yield Posting(Role.PAYMENTS, accounts, base, tax, figures, paid.day, number, text, kind=paid.kind)
 
-    def _shares(
-        self, document: StatementDocument, paid: PaidAmount, issuer: Decimal | None
-    ) -> Iterator[tuple[TaxedAccount, Share]]:
-        currency = document.tax_in.currency if document.tax_in else ""
-        figures = None if issuer is None else IssuerFigures(currency, issuer, money.ZERO)
-        whole = Share(money.ZERO, paid.amount, money.ZERO, figures)
-        if not paid.kind:
-            yield TaxedAccount(f"accounts.{PAYMENTS}", self._own_account(document, Role.PAYMENTS)), whole
-            return
-        if not self._map.corrects_vat(paid.kind):
-            yield self._kind(document, paid.kind, whole), whole
-            return
-        cleared = self._named.get(paid.statement)
-        if cleared is None or cleared.account != document.account:
-            problem = f"has the payment {shown(paid.id)} of the kind {paid.kind}, whose VAT is not known"
-            self._lack(document, document.number, problem, "data.statement, the number of what it clears")
-            return
-        for share in taxed_shares(whole, cleared):
-            yield self._kind(document, paid.kind, share), share
-
-    def _kind(self, document: StatementDocument, kind: str, share: Share) -> TaxedAccount:
-        accounts = self._map.payment_of(kind, share.percent)
+    def _paid_on(self, document: StatementDocument, kind: str, share: Share) -> TaxedAccount:
+        """Return the accounts of a part of a payment of a kind."""
+        if not kind:
+            return TaxedAccount(f"accounts.{PAYMENTS}", self._own_account(document, Role.PAYMENTS))
+        accounts = self._map.payment_of(kind, share.row.percent if share.row else money.ZERO)
         if accounts is None:
-            percent = f", {money.plain(share.percent)} %" if share.tax else ""
+            percent = f", {money.plain(share.row.percent)} %" if share.row and share.tax else ""
             self._lack(document, "payment", f"has no entry for {kind}{percent}", f'[[payment]] with kind = "{kind}"')
             return TaxedAccount("payment", _NO_ACCOUNT, _NO_ACCOUNT)
         if share.tax and accounts.vat_account is None:

@@ -5,8 +5,10 @@ reverse charge, by the VAT id of the recipient in another member state.
 """
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,27 +18,34 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.model import money
+from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import printable
+from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import REVERSE_CHARGE
 from quarterhour.registry.agencies.vat_ids import MEMBER_STATES, letters_of, state_of
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.accounting.document import IssuerFigures, StatementDocument, TaxedBase
-from quarterhour_tools.accounting.documents import choose, configure_files, configure_period, span
+from quarterhour_tools.accounting.document_lines import documents_by_number, with_lines
+from quarterhour_tools.accounting.documents import Choice, Span, choose, configure_files, configure_period, span
 from quarterhour_tools.accounting.journal_csv import csv_bytes
+from quarterhour_tools.accounting.payment_shares import CORRECTING, Share, cleared_by, payment_shares, unknown_vat
+from quarterhour_tools.bucket import Objects
 from quarterhour_tools.output import as_json, plain_console, print_table
 from quarterhour_tools.target.deployment import sealed_files
 
 NAME: Final = "vat"
 DESCRIPTION: Final = (
     "Sum up what the documents of a month or several, or those issued then, charge and its VAT, by the agency's "
-    "country, scheme and percentage, in each currency and in the issuer's. With --ec-sales, list what is charged by "
-    "reverse charge to VAT ids in other member states."
+    "country, scheme and percentage, in each currency and in the issuer's, less what bad debts and cash discounts "
+    "correct. With --ec-sales, list what is charged by reverse charge to VAT ids in other member states."
 )
 VAT_COLUMNS: Final = (
-    *("country", "scheme", "percent", "currency", "documents", "base", "tax"),
+    *("country", "scheme", "percent", "currency", "correction", "documents", "base", "tax"),
     *("issuer_currency", "issuer_base", "issuer_tax"),
 )
 SALES_COLUMNS: Final = ("country", "vat_id", "currency", "documents", "base", "issuer_currency", "issuer_base")
+_LAST_PERIOD: Final = Period(9999, 12)
+_LONGEST: Final = 500
 
 
 @dataclass(slots=True)
@@ -47,10 +56,6 @@ class TaxSums:
     base: Decimal
     tax: Decimal
     issuer: IssuerFigures | None
-
-    def add(self, row: TaxedBase) -> None:
-        """Add a row of another document."""
-        self.join(TaxSums(1, row.base, row.tax, row.issuer))
 
     def join(self, other: "TaxSums") -> None:
         """Add other sums."""
@@ -77,12 +82,16 @@ class TaxSums:
 
 
 class TaxKind(NamedTuple):
-    """What the VAT is summed up by; ``country`` is empty for a customer without one."""
+    """What the VAT is summed up by; ``country`` is empty for a customer without one.
+
+    ``correction``: the kind of payments that correct what was charged, empty of what is charged.
+    """
 
     country: str
     scheme: str
     percent: Decimal
     currency: str
+    correction: str
 
 
 class SoldTo(NamedTuple):
@@ -93,39 +102,74 @@ class SoldTo(NamedTuple):
     currency: str
 
 
-def vat_of(documents: Iterable[StatementDocument]) -> dict[TaxKind, TaxSums]:
-    """Return what documents charge by kind of tax, sorted; rows over nothing are left out."""
-    found: dict[TaxKind, TaxSums] = {}
+class DeclaredRow(NamedTuple):
+    """A row of tax of a document; ``correction``: the kind of a payment on it that corrects the row of another one."""
+
+    document: StatementDocument
+    row: TaxedBase
+    correction: str = ""
+
+
+def charged(documents: Iterable[StatementDocument]) -> Iterator[DeclaredRow]:
+    """Yield the rows of tax of documents."""
+    return (DeclaredRow(one, row) for one in documents for row in one.taxes)
+
+
+def corrected(
+    documents: Iterable[StatementDocument], named: Mapping[str, StatementDocument], dated: Callable[[date], bool]
+) -> tuple[list[DeclaredRow], list[FieldProblem]]:
+    """Return what payments of some days on documents correct, and a problem for each whose VAT is not known.
+
+    ``named``: the statements that payments clear, by number. The figures are those that a journal books.
+    """
+    rows: list[DeclaredRow] = []
+    problems: list[FieldProblem] = []
     for document in documents:
-        for row in _charged(document):
-            country, currency = row.country or "", document.account.currency
-            kind = TaxKind(country, row.scheme, row.percent.normalize(), currency)
-            _add(found, kind, row)
+        for paid, shares in payment_shares(document, named):
+            if not dated(paid.day):
+                continue
+            if shares is None:
+                problems.append(unknown_vat(document, paid))
+            rows += (DeclaredRow(document, _less(one.row, one), paid.kind) for one in shares or () if one.row)
+    return rows, problems
+
+
+def _less(row: TaxedBase, share: Share) -> TaxedBase:
+    """Return a row with what a part of a payment takes from it."""
+    issuer = share.issuer
+    if issuer:
+        issuer = IssuerFigures(issuer.currency, money.negated(issuer.base), money.negated(issuer.tax))
+    return row._replace(base=money.negated(share.base), tax=money.negated(share.tax), issuer=issuer)
+
+
+def vat_of(rows: Iterable[DeclaredRow]) -> dict[TaxKind, TaxSums]:
+    """Return the sums of rows by kind of tax, sorted; rows over nothing are left out."""
+    found: dict[TaxKind, TaxSums] = {}
+    for document, row, correction in rows:
+        country, currency = row.country or "", document.account.currency
+        _add(found, TaxKind(country, row.scheme, row.percent.normalize(), currency, correction), row)
     return dict(sorted(found.items()))
 
 
-def ec_sales_of(documents: Iterable[StatementDocument]) -> dict[SoldTo, TaxSums]:
-    """Return what documents charge by reverse charge in other member states than the issuer's, by recipient, sorted."""
+def ec_sales_of(rows: Iterable[DeclaredRow]) -> dict[SoldTo, TaxSums]:
+    """Return the sums of reverse charge in other member states than the issuer's, by recipient, sorted."""
     found: dict[SoldTo, TaxSums] = {}
-    for document in documents:
+    for document, row, _ in rows:
         home = state_of(document.owner.vat_id, document.owner.country)
-        for row in _charged(document):
-            state = state_of(row.vat_id, row.country)
-            if row.scheme == REVERSE_CHARGE and state in MEMBER_STATES and state != home:
-                _add(found, SoldTo(letters_of(state), row.vat_id or "", document.account.currency), row)
+        state = state_of(row.vat_id, row.country)
+        if row.scheme == REVERSE_CHARGE and state in MEMBER_STATES and state != home:
+            _add(found, SoldTo(letters_of(state), row.vat_id or "", document.account.currency), row)
     return dict(sorted(found.items()))
 
 
 def _add(found: dict[Any, TaxSums], key: object, row: TaxedBase) -> None:
+    one = TaxSums(1, row.base, row.tax, row.issuer)
+    if row.is_zero:
+        return
     if key in found:
-        found[key].add(row)
+        found[key].join(one)
     else:
-        found[key] = TaxSums(1, row.base, row.tax, row.issuer)
-
-
-def _charged(document: StatementDocument) -> list[TaxedBase]:
-    """Return the rows of a document that charge something."""
-    return [row for row in document.taxes if not row.is_zero]
+        found[key] = one
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -139,12 +183,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; return its exit code."""
+    """Run the command; return its exit code: 1 if the VAT of a correction is not known."""
     files = sealed_files(args)
     choice = choose(files, args)
-    documents = choice.documents(files)
+    corrections, problems = _corrections(files, choice)
+    declared = [*charged(choice.documents(files)), *corrections]
     columns = SALES_COLUMNS if args.ec_sales else VAT_COLUMNS
-    sums: dict[Any, TaxSums] = dict(ec_sales_of(documents) if args.ec_sales else vat_of(documents))
+    sums: dict[Any, TaxSums] = dict(ec_sales_of(declared) if args.ec_sales else vat_of(declared))
     rows = [_as_row(key, some, columns) for key, some in sums.items()]
     if args.json:
         chosen = {name: str(one) if one else None for name, one in choice._asdict().items()}
@@ -154,7 +199,22 @@ def run(args: argparse.Namespace) -> int:
         print(args.csv)
     else:
         _show(f"{'EC sales' if args.ec_sales else 'VAT'} {choice}", columns, [*rows, *_totals(sums)])
-    return 0
+    for one in problems:
+        print(printable(f"{one.field} {one.problem}: expected {one.expected}; left out", _LONGEST), file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _corrections(files: Objects, choice: Choice) -> tuple[list[DeclaredRow], list[FieldProblem]]:
+    """Return what payments correct: those of documents of the chosen periods, or those of the chosen months of issue.
+
+    A payment is dated by itself, as in a journal: those of a month can be on documents of it and of later ones.
+    """
+    issued = choice.issued
+    of_any_day = Choice(choice.period or (issued and Span(issued.first, _LAST_PERIOD)), None)
+    paid = (with_lines(files, one, kinds=False) for one in of_any_day.documents(files) if one.paid_lines)
+    documents = [one for one in paid if any(each.kind in CORRECTING for each in one.paid)]
+    named = documents_by_number(files, cleared_by(documents))
+    return corrected(documents, named, lambda day: issued is None or issued.holds(Period.of(day)))
 
 
 def _totals(sums: Mapping[Any, TaxSums]) -> list[dict[str, Any]]:

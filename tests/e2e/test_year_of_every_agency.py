@@ -19,7 +19,7 @@ from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.replay.replay import replaying
 from tests.support import plain_year
-from tests.support.plain_figures import Expected, Row, cents_even, flattened, registered
+from tests.support.plain_figures import Expected, Payment, Row, cents_even, flattened, registered
 from tests.support.year_books import Books
 
 
@@ -72,14 +72,22 @@ def test_the_returns_declare_what_was_charged_by_country_and_vat_id_of_the_tax_p
     sales: dict[tuple[str, ...], list[Any]] = defaultdict(lambda: [0, *[Decimal(0)] * 2])
     for document, row in flattened(made.expected.documents):
         key, currency = row.key, document.account[1]
-        of = sums[key.country, key.scheme, f"{key.percent:f}", currency]
+        of = sums[key.country, key.scheme, f"{key.percent:f}", currency, ""]
         _add(of, row.base, row.tax, row.euro_base, row.euro_tax)
         if key.scheme == "reverse_charge":
             three_months = f"2026-Q{(document.month + 2) // 3}"
             _add(sales[three_months, key.country, key.vat_id, currency], row.base, row.euro_base)
-    assert {
-        tuple(row[:4]): [int(row[4]), *map(Decimal, (*row[5:7], *row[8:]))] for row in _vat(folder, tmp_path)
-    } == sums
+    numbered = {one.number: one for one in made.expected.documents}
+    for document in made.expected.documents:
+        for paid in document.payments:
+            if paid.kind in CORRECTING:
+                (row,) = numbered[paid.statement].rows
+                tax = _lost_tax(paid, numbered)
+                of = sums[row.key.country, row.key.scheme, f"{row.key.percent:f}", document.account[1], paid.kind]
+                _add(of, *[tax - paid.amount, -tax] * 2)
+    declared = {tuple(row[:5]): [int(row[5]), *map(Decimal, (*row[6:8], *row[9:]))] for row in _vat(folder, tmp_path)}
+    assert declared == sums
+    assert {key[4] for key in declared} == {"", *CORRECTING}
     found = {
         (three_months, *row[:3]): [int(row[3]), *map(Decimal, (row[4], row[6]))]
         for three_months in (f"2026-Q{number}" for number in range(1, 5))
@@ -184,6 +192,7 @@ account_length = 4
 no_tax = "No VAT"
 dates = "yyyy-mm-dd"
 """
+CORRECTING = ("bad_debt", "cash_discount")
 XERO_CODES = {"19": "Output 19", "7": "Output 7"}
 
 
@@ -220,11 +229,16 @@ def _booked(one: Expected, cleared: Mapping[str, Expected]) -> dict[str, Decimal
         if account:
             sums[account] += paid.amount
             continue
-        lost = cleared[paid.statement]
-        tax = cents_even(Fraction(paid.amount) * Fraction(lost.tax) / Fraction(lost.commission + lost.tax))
+        tax = _lost_tax(paid, cleared)
         sums["8736" if paid.kind == "cash_discount" else "2406"] += paid.amount - tax
         sums["1776"] += tax
     return {account: amount for account, amount in sums.items() if amount}
+
+
+def _lost_tax(paid: Payment, cleared: Mapping[str, Expected]) -> Decimal:
+    """Return the VAT that a payment in place of money takes back."""
+    lost = cleared[paid.statement]
+    return cents_even(Fraction(paid.amount) * Fraction(lost.tax) / Fraction(lost.commission + lost.tax))
 
 
 def _party(one: Expected) -> str:

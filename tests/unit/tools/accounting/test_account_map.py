@@ -85,6 +85,13 @@ def test_a_map_that_is_none_is_refused(text: str, expected: list[tuple[str, str]
     assert problems(text) == expected
 
 
+def test_only_kinds_of_payments_that_correct_the_vat_have_an_account_of_vat() -> None:
+    text = f'currency = "EUR"\n{REVENUE}[[payment]]\nkind = "bank_charges"\naccount = "4970"\nvat_account = "1776"\n'
+    assert problems(text) == [("payment[1].vat_account", "is given, though bank_charges corrects no VAT")]
+    (found,) = accounts(text.replace("bank_charges", "bad_debt")).payment
+    assert found.accounts.vat_account == "1776"
+
+
 def test_the_accounts_are_those_that_the_system_has() -> None:
     text = f'currency = "EUR"\n[accounts]\npayments = "Bank"\n{REVENUE}'
     assert accounts(text).accounts["payments"] == "Bank"
