@@ -10,11 +10,13 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Response
 
+from quarterhour.file_formats.webhooks.delivery import Provider
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.target.remote import segment
 from tests.handlers.desk import send
 from tests.support.agencies import OWNER
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PAPER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, right_edge, shown
+from tests.support.connections import connect, deliver
 from tests.support.events import ABSENT, refund, sale
 from tests.support.openid import Issuer
 from tests.support.repository import ROOT
@@ -80,8 +82,8 @@ PAGES = {
     RUN: NAME,
     f"/console/locations?location=GB%23{IN_NAME}": NAME,
     "/console/questions?ask=commission-by-product": NAME,
-    "/console/connections": "There is no connection yet",
-    "/console/connections/partner": "Nothing is parked",
+    "/console/connections": "partner",
+    "/console/connections/partner": "the payload is no order",
     "/console/subscriptions": "hooks.marketplace.com",
     "/console/subscriptions/erp": "Nothing was sent to it yet",
     "/console/exchange-rates": NAME,
@@ -124,7 +126,7 @@ LOOSE = f"""(() => {{
 def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack in November whose October is sealed, with one name for whatever people name."""
     issuer.role, issuer.name = "finance", NAME
-    parameters = {**ZONE, **issuer.with_roles, "base_currency": "EUR", "Notifications": "webhooks"}
+    parameters = {**ZONE, **issuer.with_roles, "base_currency": "EUR", "Notifications": "webhooks", "Intake": "queue"}
     named = {"customer": NAME, "order_id": NAME, "product": NAME, "category": NAME, "location": f"GB#{NAME}#{NAME}"}
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
@@ -142,6 +144,8 @@ def address(issuer: Issuer) -> Iterator[str]:
             # A subscription of an agency that nothing happens to: no test may send to its address.
             hook = {"address": "https://hooks.marketplace.com/hook", "agency": f"quiet {NAME}"}
             put(world, "/subscriptions/erp", hook)
+            connect(world, "partner", Provider.SHOPIFY, source=NAME, agency={"field": f"vendor {NAME}"})
+            deliver(world, {"name": NAME}, "partner", provider=Provider.SHOPIFY, x_shopify_topic="orders/paid")
             assert verdicts(post(world, [sale(NAME, "10.00", agency=NAME, **named)])) == ["recorded"]
             assert verdicts(post(world, [refund(f"held {NAME}", "-1.00", "none", agency=NAME)])) == ["held"]
             for n in range(LINES):

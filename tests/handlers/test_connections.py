@@ -97,6 +97,19 @@ def test_a_connection_cannot_change_its_provider(world: World) -> None:
     assert call(world, "PUT", "/connections/shop", body).status == 409
 
 
+def test_a_change_of_another_version_than_the_one_that_was_seen_is_refused(world: World) -> None:
+    body = {"provider": "shopify", "secret": SECRETS[Provider.SHOPIFY], "agency": "42"}
+    assert call(world, "PUT", "/connections/shop", {**body, "seen": 1}).status == 409, "there is none"
+    assert call(world, "PUT", "/connections/shop", {**body, "seen": 0}).status == 201
+    assert call(world, "PUT", "/connections/shop", {**body, "seen": 0}).status == 200, "sent again"
+    assert call(world, "PUT", "/connections/shop", {**body, "agency": "7", "seen": 0}).status == 409
+    assert call(world, "PUT", "/connections/shop", {**body, "agency": "7", "seen": 1}).json()["version"] == 2
+    assert call(world, "PUT", "/connections/shop", {**body, "secret": OTHER, "seen": 1}).status == 409
+    assert call(world, "PUT", "/connections/shop", {**body, "seen": 1.5}).status == 400
+    found = world.read("/connections/shop")
+    assert (found["agency"], found["version"], found["secret_rotates_until"]) == ("7", 2, None)
+
+
 def test_without_the_intake_there_are_no_connections() -> None:
     with opened() as world:
         body = {"provider": "generic", "secret": SECRETS[Provider.GENERIC]}

@@ -27,8 +27,8 @@ CONNECTIONS: Final = Group(
             {
                 201: "It is new.",
                 200: "It was changed, or is as it was.",
-                409: f"{_OFF} Or the connection has another provider, there are 100 connections, or somebody else has "
-                "changed it at the same time.",
+                409: f"{_OFF} Or the connection has another provider, there are 100 connections, or it has "
+                "another version than the one that was seen.",
             },
             bodies=json_body(ConnectionContent),
         ),

@@ -22,6 +22,8 @@ const ADVICE = {
   "data.refers_to_source": ["Source of the sale", "Write the source and the id of the sale, or neither."],
   "expression": ["Expression", ""],
   "body": ["The file", ""],
+  "secret": ["Secret", ""],
+  "map": ["Map", ""],
   "subject": ["Agency", "Write the name of an agency: at most 200 characters, without blanks at its ends."],
   "document": ["Agency", "Write another name: at most 200 characters, without blanks at its ends."],
   "agency": ["Agency", "Write another name: at most 200 characters, without blanks at its ends."],
@@ -67,6 +69,9 @@ const ADVICE = {
   "date": ["Date", "Choose another day."],
 };
 
+/** The fields of which the API says what is wrong and what it needs. */
+const OWN_WORDS = new Set(["expression", "body", "secret", "map"]);
+
 /** Returns what is wrong with a value that nobody types here, or that people write in the API's own terms. */
 export const problemOf = ({ field, problem, expected }) =>
   `${ADVICE[field]?.[0] || "Event"}: It ${problem}. It needs ${expected}.`;
@@ -74,7 +79,7 @@ export const problemOf = ({ field, problem, expected }) =>
 /** Returns what to write into a field that the API has refused. */
 export function adviceOn(refusal) {
   const { field } = refusal;
-  if (field === "expression" || field === "body") return problemOf(refusal);
+  if (OWN_WORDS.has(field)) return problemOf(refusal);
   const [, rule, charge] = /^content\.rules\[(\d+)\](?:\.charges\[(\d+)\])?/.exec(field) ?? [];
   const [name, advice] = ADVICE[field.replace(/\[\d+\]/g, "[]")] ?? ["", "A value is not accepted. Check all of them."];
   const numbered = [["Rule", rule], ["charge", charge]].filter(([, at]) => at)

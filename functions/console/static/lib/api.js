@@ -32,6 +32,12 @@ export const eventPath = ({ source, id }) => `/events/${segment(source)}/${segme
 /** Returns the path of a held event. */
 export const heldPath = ({ source, id }) => `/held/${segment(source)}/${segment(id)}`;
 
+/** Returns the path of a connection, or of a part of it. */
+export const connectionPath = (name, part = "") => `/connections/${segment(name)}${part && `/${part}`}`;
+
+/** Returns the path of a parked delivery of a connection. */
+export const parkedPath = (name, id) => connectionPath(name, `parked/${id}`);
+
 /** Returns the path of a run. */
 export const runPath = (run) => `/reports/${segment(run)}`;
 
@@ -73,6 +79,9 @@ export const put = (path, body) => request("PUT", path, body);
 
 /** Sends a body that creates something; a second time creates nothing more. */
 export const post = (path, body) => request("POST", path, body);
+
+/** Deletes what is at a path; a second time deletes nothing more. */
+export const remove = (path) => request("DELETE", path);
 
 /** Records an event and returns its outcome: recorded, duplicate or held; a second time records nothing more. */
 export async function record(event) {

@@ -100,6 +100,8 @@ class ConnectionContent(TypedDict):
     test: NotRequired[Included | None]
     map: NotRequired[Annotated[str, constrained(maxLength=LONGEST_MAP)] | None]
     """A map of your own, as text."""
+    seen: NotRequired[Count | None]
+    """The version that it changes, 0 for a new connection: refused with 409 if there is another one now."""
 
 
 class DeletedConnection(TypedDict):

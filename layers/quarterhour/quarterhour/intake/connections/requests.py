@@ -15,21 +15,26 @@ from quarterhour.intake.connections.signatures import WHSEC, webhook_key
 from quarterhour.model import fields
 from quarterhour.model.fields import NAME, Fields
 
-_KNOWN: Final = frozenset({"provider", "secret", "agency", "source", "tax", "shipping", "test", "map"})
+_KNOWN: Final = frozenset({"provider", "secret", "agency", "source", "tax", "shipping", "test", "map", "seen"})
 _WORDS: Final = f"{INCLUDED} or {EXCLUDED}"
 _AGENCY: Final = 'a name, or {"field": "vendor"}, or {"external_id": "vendor"}, by the ids in the registry of agencies'
 _SECRET: Final = f"{SHORTEST_SECRET} to {LONGEST_SECRET} visible ASCII characters, as the provider shows them"
 _STANDARD_SECRET: Final = f"{WHSEC} and 24 to 64 bytes in Base64"
 _KEY_BYTES: Final = range(24, 65)
+_SEEN: Final = "the version of the connection that was seen, a whole number, or 0 for a new one"
 _MAP: Final = f"a map as docs/csv.md describes it, of at most {LONGEST_MAP:,} bytes"
 
 
 class ConnectionRequest(NamedTuple):
-    """What a connection is to be. ``secret``: empty to keep the one that it has."""
+    """What a connection is to be. ``secret``: empty to keep the one that it has.
+
+    ``seen``: the version that it changes, 0 for a new one; ``None`` for whatever is there.
+    """
 
     provider: Provider
     secret: str
     settings: MapSettings
+    seen: int | None = None
 
 
 def read_connection(body: Mapping[str, Any]) -> ConnectionRequest:
@@ -55,8 +60,9 @@ def read_connection(body: Mapping[str, Any]) -> ConnectionRequest:
         with_test=bool(words["test"]),
         map=outer.value("map", _MAP, _map, optional=True) or "",
     )
+    seen = outer.value("seen", _SEEN, fields.whole, optional=True)
     fields.refuse(outer.problems, "provider, secret and agency, and perhaps source, tax, shipping, test and map")
-    return ConnectionRequest(provider, secret or "", settings)
+    return ConnectionRequest(provider, secret or "", settings, seen)
 
 
 def _provider(value: object) -> Provider | None:

@@ -30,14 +30,20 @@ class ConnectionService:
         """Create or change a connection; return it, and whether it is new.
 
         A new secret replaces the one before, which is accepted for another day. Then parked deliveries are applied.
+        Raises ``ConflictError`` for a change of another version than the one that the request has seen.
         """
         self._check_on()
         seen = self.store.get(name)
         if seen is None:
+            if request.seen:
+                raise ConflictError(f"{name} was deleted in the meantime: send seen 0 to create it again")
             return self._create(name, request), True
+        is_new = bool(request.secret) and digest_of(seen.secrets[0].id, request.secret) != seen.digest
+        is_same = seen.provider is request.provider and seen.settings == request.settings and not is_new
+        if request.seen not in {None, seen.version} and not is_same:
+            raise ConflictError(f"version {seen.version} of {name} was written in the meantime: read it first")
         if seen.provider is not request.provider:
             raise ConflictError(f"{name} is a connection of {seen.provider}: delete it, or use another name")
-        is_new = bool(request.secret) and digest_of(seen.secrets[0].id, request.secret) != seen.digest
         secrets = self._with(request.secret, seen) if is_new else seen.secrets
         digest = digest_of(secrets[0].id, request.secret) if is_new else seen.digest
         changed = replace(seen, settings=request.settings, secrets=secrets, digest=digest)
