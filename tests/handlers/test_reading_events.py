@@ -169,12 +169,10 @@ def test_an_order_is_found_on_one_page_from_1970_on(world: World) -> None:
 def test_an_order_and_a_customer_are_found_in_all_months_sealed_or_not(sharded: World, limit: int) -> None:
     for days in (0, 40, 1, 100):
         sharded.pass_time(days=days)
+        sharded.report()
         for order, customer in (("7", "ada"), ("8", "bob"), ("7", "bob")):
             sharded.sell("1.00", order_id=order, customer=customer)
             sharded.clock.advance(timedelta(seconds=1))
-        if days < 100:
-            sharded.pass_time(hours=1)
-            sharded.report()
     always = {"from_": "1970-01-01", "to": "2028-01-01", "limit": limit}
     for only, each in (({"order": "7"}, {0, 2}), ({"customer": "bob"}, {1, 2}), ({"order": "9"}, set())):
         found = [one["id"] for page in sharded.pages("/events", **always, **only) for one in page["items"]]
