@@ -36,6 +36,8 @@ class FileEvents:
         """
         try:
             csv_map = load_map(read_map(self.map))
+            if csv_map.must_not_change:
+                raise ToolError(f"{self.map}: is not used to send a file: {csv_map.must_not_change}")
             settings = settings_of(csv_map, self.given)
             with open_text(self.name, csv_map.file.encoding) as file:
                 table = read_table(file.lines(), csv_map.file, csv_map.used_by)

@@ -285,3 +285,34 @@ def test_where_two_must_agree_an_uploaded_sale_waits_for_the_second() -> None:
         assert decide(two, "bob", "release", "till/s1")[0] == 200
         watch(two)
         assert in_ledger(two) == {"s1": ""}
+
+
+COUNTED_BY_ROW = """
+[file]
+never_changes = true
+[[event]]
+id = "{order}:{row}"
+source = "till"
+subject = "42"
+type = "sale.recorded"
+time = "{at}"
+[event.data]
+amount = "{amount}"
+currency = "EUR"
+order_id = "{order}"
+"""
+CORRECTED = "order,at,amount\nU-2,2026-10-03,20.00\nU-2,2026-10-03,5.00\nU-2,2026-10-03,5.00\nU-3,2026-10-04,7.50\n"
+
+
+@pytest.mark.parametrize("size", [60, 10_000])
+def test_a_row_is_recorded_under_one_id_though_its_place_in_the_file_changes(world: World, size: int) -> None:
+    def sent(text: str) -> list[dict[str, Any]]:
+        answers = converted(world, text.encode(), size, map=COUNTED_BY_ROW, settings={})
+        answer: list[dict[str, Any]] = post(world, [one for some in answers for one in some["items"]]).json()["items"]
+        return answer
+
+    assert [one["verdict"] for one in sent(CORRECTED)] == ["recorded"] * 4
+    assert [one["verdict"] for one in sent(CORRECTED)] == ["duplicate"] * 4
+    again = sent(CORRECTED.replace("amount\n", "amount\nU-1,2026-10-02,1234.50\n"))
+    assert [one["verdict"] for one in again] == ["recorded", *["rejected"] * 4]
+    assert [one["errors"][0]["problem"].split("'")[1] for one in again[1:]] == ["U-2:1", "U-2:2", "U-2:3", "U-3:4"]

@@ -10,7 +10,7 @@ from quarterhour.model import texts
 _LENGTH: Final = 12
 
 
-def key_of(parts: Iterable[str]) -> str:
-    """Return 12 hexadecimal digits for texts, whatever their letters and blanks: an id may hold them, names may not."""
+def key_of(parts: Iterable[str], length: int = _LENGTH) -> str:
+    """Return hexadecimal digits for texts, whatever their letters and blanks: an id may hold them, names may not."""
     written = json.dumps([texts.with_single_blanks(one) for one in parts])
-    return sha256(written.encode()).hexdigest()[:_LENGTH]
+    return sha256(written.encode()).hexdigest()[:length]

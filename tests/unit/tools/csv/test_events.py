@@ -74,7 +74,9 @@ def bad(text: str, toml: str = TILL) -> list[tuple[int, str]]:
 
 
 def test_a_row_becomes_a_cloud_event() -> None:
-    assert good(HEADER + 'A1,42,2026-10-23 01:30,"1.234,50",C7\n') == [
+    (made,) = good(HEADER + 'A1,42,2026-10-23 01:30,"1.234,50",C7\n')
+    assert made.pop("rowkey").endswith(":1"), "the id has the row's number, so it says which row it is"
+    assert [made] == [
         {
             "specversion": "1.0",
             "id": "A1:1",

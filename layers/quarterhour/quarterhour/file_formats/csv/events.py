@@ -20,11 +20,14 @@ from quarterhour.file_formats.csv.summary import ConvertedRow, CurrencySums
 from quarterhour.file_formats.csv.table import BadRow, CsvRecord, Table
 from quarterhour.file_formats.csv.totals import FileTotals
 from quarterhour.file_formats.item_key import key_of
-from quarterhour.ledger.events.event import Event, Rejection, read_event
+from quarterhour.ledger.events.event import ROW_KEY, Event, Rejection, read_event
 from quarterhour.model import money
 
 _KEY: Final = "\0"
 """Begins the names of columns within which others are repeated, in `filled`."""
+_ROW_KEY_LENGTH: Final = 24
+_OF_PLACE: Final = frozenset({"extra", "line", "refers_to"})
+"""The data of an event that can hold the number of a row, too."""
 TOTALS: Final = "totals"
 """The rule that excludes the lines of totals."""
 
@@ -124,12 +127,26 @@ class Converter:
             if rule := self.rule_of(cells):
                 return ConvertedRow(self.line, rule=rule, amounts={} if rule == TOTALS else self.amounts(cells))
             of_row = [each for each in self._map.events if each.when(cells)]
-            made = [_event(cells, each, self._map.numbers) for each in of_row if not each.rule]
+            made = [self._event(cells, each) for each in of_row if not each.rule]
             self.take(cells, [str(one.event.identity) for one in made])
             left_out = tuple((each.rule, sums) for each in of_row if each.rule and (sums := _sums_by(each, cells)))
             return ConvertedRow(self.line, tuple(made), amounts=self._amounts_of(made, cells), left_out=left_out)
         except CellError as error:
             return ConvertedRow(self.line, bad=str(error), amounts=self.amounts(cells))
+
+    def _event(self, cells: Cells, event_map: EventMap) -> MappedEvent:
+        """Return one event of a row; raise `CellError` if a cell is unusable or the ledger would reject the event.
+
+        If its id depends on the place of the row, its row key says which row it is: equal rows are numbered.
+        """
+        body = _body(cells, event_map, self._map.numbers)
+        if event_map.by_row and (parts := _row_parts(body)):
+            key = key_of(parts, _ROW_KEY_LENGTH)
+            body[ROW_KEY] = f"{key}:{self._seen.count([ROW_KEY, key], self.rows)}"
+        read = read_event(body)
+        if isinstance(read, Rejection):
+            raise CellError("; ".join(f"{each.field} {each.problem}, not {each.expected}" for each in read.problems))
+        return MappedEvent(body, read)
 
     def rule_of(self, cells: Cells) -> str:
         """Return the name of the rule that excludes a row; the empty text if none does.
@@ -245,8 +262,8 @@ def _usable(row: CsvRecord | BadRow, columns: int, *, fill: bool) -> CsvRecord |
     return row
 
 
-def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> MappedEvent:
-    """Return one event of a row; raise `CellError` if a cell is unusable or the ledger would reject the event."""
+def _body(cells: Cells, event_map: EventMap, numbers: NumberForm) -> dict[str, Any]:
+    """Return one event of a row as a JSON object; raise `CellError` if a cell is unusable."""
     amount = event_map.amount(cells) if event_map.amount else money.ZERO
     body: dict[str, Any] = {"specversion": "1.0"}
     body |= {field: value(cells, amount) for field, value in event_map.envelope.items()}
@@ -262,10 +279,20 @@ def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> MappedEven
         check_signs(cells, event_map.money, data["currency"], numbers)
     if extra := _filled(event_map.extra, cells, amount):
         data["extra"] = extra
-    read = read_event(body)
-    if isinstance(read, Rejection):
-        raise CellError("; ".join(f"{each.field} {each.problem}, not {each.expected}" for each in read.problems))
-    return MappedEvent(body, read)
+    return body
+
+
+def _row_parts(body: dict[str, Any]) -> list[str]:
+    """Return what tells the row of an event from others: its order, time and amount; without an order, its data.
+
+    None of an event without a time: equal rows of other files are other sales then.
+    """
+    data = body["data"]
+    if "time" not in body:
+        return []
+    order = data.get("order_id")
+    names = {"amount", "currency"} if order else data.keys() - _OF_PLACE
+    return [body["type"], body["subject"], body["time"], order or "", *(data.get(name, "") for name in sorted(names))]
 
 
 def check_signs(cells: Cells, columns: Iterable[str], currency: str, numbers: NumberForm) -> None:

@@ -46,6 +46,8 @@ RECORDED_BY: Final = "recorded_by"
 """The fact of an event that names the person who recorded it."""
 APPROVED_BY: Final = "approved_by"
 """The fact of an event that names the second person, who approved it."""
+ROW_KEY: Final = "rowkey"
+"""The extension attribute of an event that says which row of a file it is, if its id depends on the row's place."""
 MAX_EXTRA_BYTES: Final = 4096
 
 _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from quarterhour.customers.tokens import Tokens
-from quarterhour.ledger.events.event import Event, Rejection
+from quarterhour.ledger.events.event import ROW_KEY, Event, Rejection
 from quarterhour.ledger.recording.claim_store import ClaimStore
 from quarterhour.ledger.recording.held_event import (
     Held,
@@ -47,6 +47,13 @@ class Admission:
         """
         items = _with_tokens(items, self._tokens)
         return items, tickets_of(item for item in items if isinstance(item, Event) and not item.customer_name)
+
+    def refuse_known_rows(self, tickets: Iterable[Ticket], request: RecordingRequest) -> None:
+        """Reject the events whose rows are recorded under other ids; those that cannot be looked up now must wait."""
+        if of_rows := [ticket for ticket in tickets if ROW_KEY in (ticket.event.attributes or "")]:
+            from quarterhour.ledger.recording.row_keys import refuse_known  # noqa: PLC0415 - few files need it
+
+            refuse_known(of_rows, self._claims.rows, request)
 
     def hold(self, tickets: Sequence[Ticket], request: RecordingRequest) -> None:
         """Hold the events that wait for approval or for their agency; the others stay admitted."""

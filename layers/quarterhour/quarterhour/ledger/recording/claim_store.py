@@ -32,6 +32,8 @@ from quarterhour.model.identifiers import Identity
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from quarterhour.ledger.recording.row_keys import RowKeyStore
+
 A = TypeVar("A")
 R = TypeVar("R")
 
@@ -147,6 +149,13 @@ class ClaimStore:
     def orders(self) -> OrderFeeStore:
         """The fees of orders, which are in the Identity table too."""
         return OrderFeeStore(self.client, self.identity_table, self.workers)
+
+    @property
+    def rows(self) -> "RowKeyStore":
+        """The keys of rows, which are in the Identity table too."""
+        from quarterhour.ledger.recording.row_keys import RowKeyStore  # noqa: PLC0415 - few files need it
+
+        return RowKeyStore(self.client, self.identity_table, self.workers)
 
     def claim(
         self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]

@@ -91,7 +91,7 @@ class Claim(NamedTuple):
         ``tax_point``: that of the sale that the event corrects. All other events have their business date.
         """
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
-        expires = _expiry(now, settings)
+        expires = expiry(now, settings)
         partition, position, period, prior = _position_and_period(event, now, settings)
         return cls(
             event.identity,
@@ -121,7 +121,7 @@ class Claim(NamedTuple):
             position=position,
             period=period,
             prior_period=prior,
-            expires_at=_expiry(now, settings),
+            expires_at=expiry(now, settings),
             tax_point=of_sale or _business_date(event, position, settings),
         )
 
@@ -176,7 +176,7 @@ class Claim(NamedTuple):
         }
 
 
-def _expiry(now: datetime, settings: RecordingSettings) -> int | None:
+def expiry(now: datetime, settings: RecordingSettings) -> int | None:
     """Return when a claim of now expires, in epoch seconds; ``None`` if it never does."""
     return None if settings.retention is None else int((now + settings.retention).timestamp())
 

@@ -62,7 +62,8 @@ class Recorder:
         tickets = list(by_identity.values())
         if tickets:
             self._prepare(request)
-            self._admission.hold(tickets, request)
+            self._admission.refuse_known_rows(tickets, request)
+            self._admission.hold([ticket for ticket in tickets if not ticket.is_rejected], request)
         for way in Way:
             # What is linked comes after what is not is appended, so that one request can hold a sale and its refund.
             chosen = rest = [ticket for ticket in tickets if ticket.choose(way)]
