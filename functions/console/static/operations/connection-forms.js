@@ -37,7 +37,7 @@ const contentOf = ({ provider, agency, source, tax, shipping, test, map }) =>
   ({ provider, agency, source, tax, shipping, test, map });
 
 /** Returns the content that a form holds. */
-function contentIn(form, provider) {
+function contentOfForm(form, provider) {
   const value = (name) => form.get(name)?.trim() || undefined;
   const how = value("how");
   return {
@@ -64,7 +64,7 @@ export function Connect({ connection, onDone, onClose }) {
   const [provider, setProvider] = useState(seen.provider);
   const send = (form) => {
     const name = connection?.name ?? form.get("name").trim();
-    return put(connectionPath(name), { ...contentIn(form, provider), seen: seen.version }).catch(asTold);
+    return put(connectionPath(name), { ...contentOfForm(form, provider), seen: seen.version }).catch(asTold);
   };
   const choose = ({ target: { value } }) => setProvider(value);
   return html`
