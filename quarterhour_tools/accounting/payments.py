@@ -35,6 +35,7 @@ from quarterhour.file_formats.csv.table import Table as CsvTable
 from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour.statements.receivables.matching import LineOutcome
+from quarterhour_tools.accounting.payers import Assigned, assign
 from quarterhour_tools.accounting.payment_sums import OUTCOMES, WHEN, show_sums
 from quarterhour_tools.csv.file import open_text
 from quarterhour_tools.csv.maps import read_map
@@ -147,6 +148,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--record", action="store_true", help="record the payments that are certain")
     parser.add_argument(
+        "--assign",
+        action="append",
+        nargs="+",
+        metavar=("LINE", "AGENCY"),
+        default=[],
+        help="record a line, by its number, as a payment of AGENCY, for the statement that follows or the oldest; "
+        "its registration learns who paid",
+    )
+    parser.add_argument(
         "--review",
         type=Path,
         metavar="NDJSON",
@@ -160,6 +170,9 @@ def run(args: argparse.Namespace) -> int:
     remote = api(args)
     content, excluded = _content(args)
     found = _matched(remote, content, args.format)
+    if assigned := [Assigned.parse(one) for one in args.assign]:
+        assign(remote, found["lines"], assigned)
+        found = _matched(remote, content, args.format)
     lines: list[_Json] = found["lines"]
     found["sums"] = _with_excluded(found["sums"], excluded)
     bad = [one.bad for one in excluded if one.bad]
@@ -265,10 +278,10 @@ def _write(path: Path, events: Iterable[_Json]) -> None:
 def _show(console: Console, found: _Json, results: Mapping[str, Result], *, recorded: bool) -> None:
     lines: list[_Json] = found["lines"]
     amount = Column("amount", justify="right")
-    table = Table("date", "payer", amount, "", "pays", "why", box=box.SIMPLE, padding=(0, 1, 0, 0))
+    table = Table("line", "date", "payer", amount, "", "pays", "why", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for one in lines[:_MOST_ROWS]:
         pays = ", ".join(f"{event['subject']}: {_statement(event)}" for event in one["events"])
-        texts = (one["date"], one["name"] or one["iban"], one["amount"], one["currency"], pays)
+        texts = (str(one["line"]), one["date"], one["name"] or one["iban"], one["amount"], one["currency"], pays)
         table.add_row(
             *(Text(printable(text, _LONGEST)) for text in texts), Text(printable(_why(one, _of_line(one, results))))
         )

@@ -9,7 +9,7 @@ from quarterhour_tools.emulator.server import Server
 from tests.e2e.test_finance_in_a_browser import drained, pressed, recorded
 from tests.e2e.test_payments_in_a_browser import NOVEMBER, OCTOBER, market, opened
 from tests.handlers.test_bank_files import proposed
-from tests.support.bank_files import OWN_ACCOUNT, mt940, table
+from tests.support.bank_files import OWN_ACCOUNT, camt, entry, mt940, table
 from tests.support.browser import IN_A_BROWSER, PHONE, Tab, shown, texts
 from tests.support.events import payment
 from tests.support.openid import Issuer
@@ -125,6 +125,41 @@ def test_the_statements_of_a_file_add_up_and_those_of_an_earlier_file_are_named(
     file.write_text(text.replace("107,00", "170,00"))
     read(browser, file)
     shown(browser, "does not add up: statement 1 (1/1)")
+
+
+def test_a_person_assigns_a_line_and_keeps_its_payer(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer, tmp_path: Path
+) -> None:
+    file = tmp_path / "bank.xml"
+    paid = {"name": "Old Mill Holding", "iban": "GB33BUKB20201555555555", "currency": "GBP"}
+    file.write_bytes(camt(entry("3.00", "thanks", reference="M1", **paid), closing="103.00"))
+    opened(browser, market, issuer, "bank-file", "Choose a file of your bank")
+    read(browser, file)
+    shown(browser, "Without a match: 1 line")
+    browser.click("Assign")
+    assert browser.page.locator("dialog[open] h2").inner_text() == "Assign 3.00 GBP"
+    assert browser.violations() == []
+    browser.page.get_by_label("Agency").fill("42")
+    browser.page.get_by_label("Statement; empty").fill(NOVEMBER)
+    browser.page.locator("dialog[open] button.first").click()
+    shown(browser, "You have assigned it.")
+    browser.click("Review 1 line")
+    shown(browser, "Old Mill Holding, GB33BUKB20201555555555 pays for")
+    assert browser.violations() == []
+    browser.page.get_by_label("I have checked this").check()
+    pressed(browser)
+    shown(browser, "1 payment recorded")
+    drained(market)
+    assert [one.get("statement") for one in recorded(market, "payment.recorded") if one["amount"] == "3.00"] == [
+        NOVEMBER
+    ]
+    content = market[1].read("/agencies/42")["content"]
+    assert (content["payer_names"], content["payer_ibans"]) == (["Old Mill Holding"], [paid["iban"]])
+
+    file.write_bytes(camt(entry("3.10", "more", reference="M2", **paid), closing="103.10"))
+    read(browser, file)
+    shown(browser, "the IBAN is that of the agency")
+    assert texts(browser, "main h3") == ["To review: 1 line"]
 
 
 @pytest.mark.parametrize("role", ["support", "auditor"])

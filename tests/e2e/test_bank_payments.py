@@ -77,6 +77,44 @@ def test_the_same_file_twice_records_once_and_the_rest_is_written_for_review(
     assert world.read("/receivables", agency="42")["items"][0]["unallocated"] == "30.00"
 
 
+def test_a_person_assigns_a_line_and_the_agency_s_registration_learns_who_paid(
+    served: tuple[World, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world, url = served
+    file = tmp_path / "bank.xml"
+    paid = {"name": "Old Mill Holding", "iban": "GB33BUKB20201555555555", "currency": "GBP"}
+    file.write_bytes(camt(entry("0.20", "thanks", reference="M1", **paid), closing="100.20"))
+    command = ["payments", str(file), "--url", url, "--json"]
+    for wrong, message in (
+        (["9", "43"], "the file has no line 9"),
+        (["x", "43"], "--assign x 43: expected LINE AGENCY [STATEMENT]"),
+        (["1"], "--assign 1: expected LINE AGENCY [STATEMENT]"),
+    ):
+        assert main([*command, "--assign", *wrong]) == 2
+        assert message in capsys.readouterr().err
+    assert main([*command, "--assign", "1", "43", "S-000002"]) == 0
+    shown = capsys.readouterr()
+    assert "line 1: recorded for 43; Old Mill Holding is registered as its payer\n" in shown.err
+    assert json.loads(shown.out)["lines"][0]["match"] == "recorded"
+    registered = world.read("/agencies/43")["content"]
+    assert (registered["payer_names"], registered["payer_ibans"]) == (["Old Mill Holding"], [paid["iban"]])
+    assert registered["legal_name"] == "Northern Tours"
+    world.drain()
+
+    file.write_bytes(camt(entry("0.30", "again", reference="M2", **paid), closing="100.30"))
+    assert main(command) == 1
+    (line,) = json.loads(capsys.readouterr().out)["lines"]
+    assert (line["match"], line["events"][0]["subject"]) == ("part", "43"), "it is proposed"
+    assert main([*command, "--assign", "1", "43"]) == 0
+    assert "line 1: recorded for 43\n" in capsys.readouterr().err, "the payer is known"
+    assert main([*command, "--assign", "1", "43"]) == 2
+    assert "--assign: line 1 needs no agency: it is recorded already" in capsys.readouterr().err
+
+    file.write_bytes(camt(entry("0.10", "", reference="M3", **paid), closing="100.10"))
+    assert main([*command, "--assign", "1", "nobody"]) == 0
+    assert "the agency is not registered, so its payer is not remembered" in capsys.readouterr().err
+
+
 def test_a_map_reads_other_csv(served: tuple[World, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, url = served
     csv_map = tmp_path / "map.toml"

@@ -70,7 +70,7 @@ def test_a_certain_line_has_the_event_that_records_it(world: World) -> None:
         "line": 1, "date": "2026-11-05", "amount": "121.00", "currency": "GBP", "account": "", "name": "", "iban": "",
         "reference": f"Invoice {OCTOBER}", "bank_reference": "", "reversal": False, "statement": None, "recorded": "0",
         "match": "number", "outcome": "certain", "certain": True, "reason": f"it names {OCTOBER} and pays all of it",
-        "candidates": [],
+        "candidates": [], "rest": None,
     }  # fmt: skip
     assert event.pop("id").startswith("bank-")
     assert event == {
@@ -82,6 +82,10 @@ def test_a_certain_line_has_the_event_that_records_it(world: World) -> None:
         },
     }  # fmt: skip
     assert (second["match"], second["certain"], second["events"]) == ("none", False, [])
+    assert second["rest"].pop("id").startswith("bank-")
+    data = {"amount": "7.00", "currency": "GBP", "reason": "bank file", "extra": {"reference": "rent"}}
+    del event["subject"]
+    assert second["rest"] == {**event, "data": data}
     assert open_of(world) == {"42": "121.00", "43": "40.00"}, "reading records nothing"
 
 
@@ -226,3 +230,16 @@ def test_what_is_no_bank_file_is_refused(
     (problem,) = answer.json()["errors"]
     assert (answer.status, problem["field"]) == status_and_field
     assert problem["expected"]
+
+
+def test_the_rest_of_a_line_is_what_is_not_recorded_of_it(world: World) -> None:
+    """A part is recorded under the line's id, so what a person assigns is the part after it."""
+    content = table([("130.00", OCTOBER)], "GBP")
+    (line,) = proposed(world, content)["lines"]
+    assert (line["match"], line["rest"]["data"]["amount"]) == ("excess", "130.00")
+    assert verdicts(post(world, line["events"][:1])) == ["recorded"]
+    (again,) = proposed(world, content)["lines"]
+    assert again["rest"]["data"]["amount"] == "9.00"
+    assert again["rest"]["id"] == f"{line['rest']['id']}-2"
+    assert verdicts(post(world, [{**again["rest"], "subject": "43"}])) == ["recorded"]
+    assert [(one["match"], one["rest"]) for one in proposed(world, content)["lines"]] == [("recorded", None)]

@@ -7,6 +7,7 @@ import { AgencyLink, eventAddress } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { Amount, Dialog, Failure, Link, Money, Name, Table, useSending } from "../lib/parts.js";
 import { Problem } from "../lib/problem.js";
+import { Assign, Learn, learn, learnable, paymentsOf } from "./payers.js";
 
 const LARGEST = 4_000_000;
 const NONE = [];
@@ -14,7 +15,7 @@ const GROUPS = [
   { outcome: "certain", title: "Certain",
     note: "These lines name their statement, or have the exact amount of the agency that paid." },
   { outcome: "review", title: "To review",
-    note: "Choose a line only if you have checked it. Record what has no box on the agency's page." },
+    note: "Choose a line only if you have checked it. Assign one whose agency you know." },
   { outcome: "recorded", title: "Recorded before" },
   { outcome: "no_payment", title: "Without a match" },
   { outcome: "not_booked", title: "Not booked yet", note: "The bank says that these may come. They are no payments." },
@@ -75,15 +76,25 @@ function Lines({ file, changed, lines, problems, statements, sums, bad, unread, 
   const [chosen, setChosen] = useState(() => new Set(lines.filter((one) => one.certain).map((one) => one.line)));
   const [results, setResults] = useState(new Map());
   const [asks, setAsks] = useState(false);
+  const [assigned, setAssigned] = useState(new Map());
+  const [assigning, setAssigning] = useState(null);
+  const [notLearnt, setNotLearnt] = useState(NONE);
   const select = (some, isOn) => {
     const next = new Set(chosen);
     for (const { line } of some) next[isOn ? "add" : "delete"](line);
     setChosen(next);
   };
+  const own = useMemo(() =>
+    lines.map((one) => (assigned.has(one.line) ? { ...one, assigned: assigned.get(one.line) } : one)),
+  [lines, assigned]);
   const groups = useMemo(() =>
-    GROUPS.map((one) => [one, lines.filter(({ outcome }) => outcome === one.outcome)]), [lines]);
-  const isOpen = ({ line, events }) => events.length > 0 && !results.get(line)?.every((one) => one.outcome);
-  const picked = lines.filter((one) => chosen.has(one.line) && isOpen(one));
+    GROUPS.map((one) => [one, own.filter(({ outcome }) => outcome === one.outcome)]), [own]);
+  const isOpen = (one) => paymentsOf(one).length > 0 && !results.get(one.line)?.every(({ outcome }) => outcome);
+  const picked = own.filter((one) => chosen.has(one.line) && isOpen(one));
+  const onAssigned = (events) => {
+    setAssigned(new Map([...assigned, [assigning.line, events]]));
+    select([assigning], true);
+  };
   return html`
     <h2><${Name}>${file.name}<//>: ${LINES(lines.length)}</h2>
     ${changed.length > 0 && html`<${Changed} lines=${changed} />`}
@@ -111,11 +122,19 @@ function Lines({ file, changed, lines, problems, statements, sums, bad, unread, 
       </button>
       <span role="status">${results.size > 0 && resultOf([...results.values()].flat())}</span>
     </div>
+    ${notLearnt.map(({ line, problem }) => html`
+      <p class="mark" key=${line.line}>The payer of ${labelOf(line).replace("Record ", "")} is not kept.
+        ${" "}${problem.title}. ${problem.message}</p>`)}
     ${groups.map(([{ title, note }, some]) => html`
-      <${Group} key=${title} ...${{ title, note, chosen, select, results, isOpen }} lines=${some} />`)}
+      <${Group} key=${title} ...${{ title, note, chosen, select, results, isOpen, setAssigning }} lines=${some} />`)}
+    ${assigning && html`
+      <${Assign} line=${assigning} ...${{ onAssigned }} onClose=${() => setAssigning(null)} />`}
     ${asks && html`
       <${Review} ...${{ file, onRead }} lines=${picked}
-        onRecorded=${(more) => setResults(new Map([...results, ...more]))} onClose=${() => setAsks(false)} />`}`;
+        onRecorded=${([more, problems]) => {
+          setResults(new Map([...results, ...more]));
+          setNotLearnt(problems);
+        }} onClose=${() => setAsks(false)} />`}`;
 }
 
 /** That nothing was recorded, because some lines are not as they were in the review. */
@@ -183,8 +202,9 @@ function resultOf(results) {
 }
 
 /** The lines of a group. Those that can be recorded have a box. */
-function Group({ title, note, lines, chosen, select, results, isOpen }) {
-  const columns = useMemo(() => columnsOf({ lines, chosen, select, results, isOpen }), [lines, chosen, results]);
+function Group({ title, note, lines, chosen, select, results, isOpen, setAssigning }) {
+  const columns = useMemo(() =>
+    columnsOf({ lines, chosen, select, results, isOpen, setAssigning }), [lines, chosen, results]);
   if (!lines.length) return null;
   const open = lines.filter(isOpen);
   const all = open.length > 0 && open.every((one) => chosen.has(one.line));
@@ -200,8 +220,8 @@ function Group({ title, note, lines, chosen, select, results, isOpen }) {
       rows=${lines} />`;
 }
 
-const columnsOf = ({ lines, chosen, select, results, isOpen }) => [
-  ...(lines.some((one) => one.events.length > 0)
+const columnsOf = ({ lines, chosen, select, results, isOpen, setAssigning }) => [
+  ...(lines.some((one) => paymentsOf(one).length > 0)
     ? [{
       key: "record", title: "", value: null, kind: "pick",
       cell: (one) => isOpen(one) && html`
@@ -220,13 +240,16 @@ const columnsOf = ({ lines, chosen, select, results, isOpen }) => [
   { key: "amount", title: "Amount", type: "money", exact: true },
   { key: "currency", title: "Currency" },
   {
-    key: "pays", title: "Pays", kind: "long", value: ({ events }) => events.map(paidBy).join(", "),
-    cell: ({ events }) => events.map((event) => html`<${Pays} key=${event.id} event=${event} />`),
+    key: "pays", title: "Pays", kind: "long", value: (one) => paymentsOf(one).map(paidBy).join(", "),
+    cell: (one) => html`
+      ${paymentsOf(one).map((event) => html`<${Pays} key=${event.id} event=${event} />`)}
+      ${one.rest && !results.has(one.line) && html`
+        <button type="button" onClick=${() => setAssigning(one)}>Assign</button>`}`,
   },
   {
     key: "reason", title: "Why", kind: "long",
     cell: (one) => html`
-      <${Name}>${one.reason}<//>
+      ${one.assigned ? "You have assigned it." : html`<${Name}>${one.reason}<//>`}
       ${(results.get(one.line) ?? NONE).map((result) => html`<${Result} key=${result.event.id} ...${result} />`)}`,
   },
 ];
@@ -253,31 +276,38 @@ function Result({ event, outcome, problem }) {
  */
 function Review({ file, lines, onRead, onRecorded, onClose }) {
   const [done, setDone] = useState(0);
-  const events = lines.flatMap((one) => one.events);
+  const events = lines.flatMap(paymentsOf);
+  const payers = learnable(lines);
   const unsure = lines.filter((one) => !one.certain).length;
   const results = useRef(new Map());
-  const send = async () => {
+  const send = async (form) => {
     const now = await matched(file);
     const changed = changedLines(lines, now.lines);
     if (changed.length) {
       onRead({ ...now, changed });
-      return NONE;
+      return [NONE, NONE];
     }
-    await inTurns(lines, async ({ line, events: own }) => {
+    await inTurns(lines, async (one) => {
       const some = [];
-      for (const event of own) {
+      for (const event of paymentsOf(one)) {
         // A part after one that failed would be found as the rest of the line, and not as this part.
-        if (some.some((one) => one.problem)) break;
+        if (some.some(({ problem }) => problem)) break;
         try {
           some.push({ event, outcome: await record(event) });
         } catch (problem) {
           some.push({ event, problem });
         }
       }
-      results.current.set(line, some);
+      results.current.set(one.line, some);
       setDone(results.current.size);
     });
-    return results.current;
+    const problems = [];
+    for (const line of form.has("learn") ? payers : NONE) { // In turns: two lines can be of one agency.
+      if (results.current.get(line.line).every(({ outcome }) => outcome)) {
+        await learn(line).catch((problem) => problems.push({ line, problem }));
+      }
+    }
+    return [results.current, problems];
   };
   const sending = useSending(send, onRecorded);
   return html`
@@ -289,6 +319,7 @@ function Review({ file, lines, onRead, onRecorded, onClose }) {
           <p>${LINES(unsure)} of these ${unsure === 1 ? "is" : "are"} not certain.</p>
           <label class="check"><input type="checkbox" required /> I have checked this, and it is right.</label>
         </div>`}
+      ${payers.length > 0 && html`<${Learn} lines=${payers} />`}
       ${sending.busy && html`<progress aria-label="Progress" value=${done} max=${lines.length}></progress>`}
     <//>`;
 }

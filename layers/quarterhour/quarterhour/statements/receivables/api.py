@@ -110,18 +110,23 @@ class Receivables(Page[AccountReceivables]):
     """The sums of the accounts on this page: add those of all pages."""
 
 
-class ProposedPayment(TypedDict):
-    """A payment of a line as a CloudEvent, ready for `POST /events`."""
+class UnassignedPayment(TypedDict):
+    """A payment of a line as a CloudEvent without `subject`, the agency."""
 
     specversion: Literal["1.0"]
     source: Name
     id: Name
     type: Literal["payment.recorded"]
-    subject: Name
-    """The agency."""
     time: Instant
     """The start of the day on which the bank booked it."""
     data: dict[str, Any]
+
+
+class ProposedPayment(UnassignedPayment):
+    """A payment of a line as a CloudEvent, ready for `POST /events`."""
+
+    subject: Name
+    """The agency."""
 
 
 class BankFileLine(TypedDict):
@@ -167,6 +172,9 @@ class MatchedLine(BankFileLine, Proposal):
     """What is recorded of it already."""
     events: list[ProposedPayment]
     """What would record it. The events of a line have the same ids in every file that has it."""
+    rest: UnassignedPayment | None
+    """For a person who knows the agency: what would record all of it that is not recorded. Null if it is certain,
+    recorded or excluded."""
 
 
 class MatchedStatement(TypedDict):

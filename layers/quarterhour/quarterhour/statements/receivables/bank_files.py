@@ -90,6 +90,7 @@ class BankFiles:
                 "recorded": money.plain(_sum(recorded.get(id_, ()))),
                 **_proposed(proposal),
                 "events": _events(id_, len(recorded.get(id_, ())), line, proposal.parts, self.zone),
+                "rest": _rest(id_, recorded.get(id_, ()), line, proposal, self.zone),
             }
             for number, (id_, line, proposal) in enumerate(zip(ids, file.lines, proposals, strict=True), 1)
         ]
@@ -219,26 +220,39 @@ def _sums(lines: "Sequence[api.MatchedLine]", bad: Sequence[BadBankRow]) -> "lis
     ]
 
 
+def _rest(
+    line_id: str, recorded: Sequence[Facts], line: BankLine, proposal: ProposedPayment, zone: tzinfo
+) -> "api.UnassignedPayment | None":
+    """Return what would record all of a line that is not recorded; ``None`` if no person is needed for it."""
+    amount = money.add(line.amount, money.negated(_sum(recorded)))
+    if proposal.outcome not in {LineOutcome.REVIEW, LineOutcome.NO_PAYMENT} or not amount:
+        return None
+    return _event(part_id(line_id, len(recorded)), line, amount, None, zone)
+
+
 def _events(
     line_id: str, first: int, line: BankLine, parts: Sequence[PaidPart], zone: tzinfo
 ) -> "list[api.ProposedPayment]":
     """Return the payments of a line as CloudEvents: the same line and part always have the same id."""
-    extra = {"reference": line.reference, "payer": line.name}
     return [
-        {
-            "specversion": "1.0",
-            "source": SOURCE,
-            "id": part_id(line_id, first + number),
-            "type": PAYMENT,
-            "subject": one.agency,
-            "time": iso_seconds(start_of(line.booked_on, zone)),
-            "data": {
-                "amount": money.plain(money.on_statement(one.amount, line.currency)),
-                "currency": line.currency,
-                **({"statement": one.number} if one.number else {}),
-                "reason": REASON,
-                "extra": {name: text for name, text in extra.items() if text},
-            },
-        }
+        {**_event(part_id(line_id, first + number), line, one.amount, one.number, zone), "subject": one.agency}
         for number, one in enumerate(parts)
     ]
+
+
+def _event(id_: str, line: BankLine, amount: Decimal, statement: str | None, zone: tzinfo) -> "api.UnassignedPayment":
+    extra = {"reference": line.reference, "payer": line.name}
+    return {
+        "specversion": "1.0",
+        "source": SOURCE,
+        "id": id_,
+        "type": PAYMENT,
+        "time": iso_seconds(start_of(line.booked_on, zone)),
+        "data": {
+            "amount": money.plain(money.on_statement(amount, line.currency)),
+            "currency": line.currency,
+            **({"statement": statement} if statement else {}),
+            "reason": REASON,
+            "extra": {name: text for name, text in extra.items() if text},
+        },
+    }
