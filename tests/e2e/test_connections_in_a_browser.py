@@ -12,7 +12,7 @@ from quarterhour.file_formats.webhooks.delivery import Provider
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.server import Server
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, open_as, shown, texts
-from tests.support.connections import SECRETS, connect, deliver, state
+from tests.support.connections import SECRETS, call, connect, deliver, state
 from tests.support.openid import Issuer
 from tests.support.served import served
 from tests.support.system import World
@@ -162,6 +162,44 @@ def test_a_change_by_somebody_else_is_not_overwritten(
     browser.until("document.querySelector('dialog [role=alert]')?.innerText.includes('in the meantime')")
     with world_of(place) as world:
         assert world.read("/connections/shop")["version"] == 2, "the form of a new one changes no other"
+
+
+def test_a_vendor_with_a_hostile_name_is_registered_by_its_external_id(
+    browser: Tab, place: tuple[Server, World], issuer: Issuer
+) -> None:
+    server, _ = place
+    open_as(browser, f"{server.url}/console/connections", issuer, "finance")
+    browser.click("Connect a provider")
+    browser.fill(NAME, "shop")
+    browser.fill(SIGNS, SECRET)
+    browser.choose("Its agency", "the agency whose id is in a field")
+    browser.fill(FIELD, "vendor")
+    browser.follow("button", "Connect")
+    shown(browser, "the agency whose id is in a field: vendor")
+    item = {**ORDER["line_items"][0], "vendor": HOSTILE}
+    with world_of(place) as world:
+        assert world.read("/connections/shop")["agency"] == {"external_id": "vendor"}
+        order = {**ORDER, "line_items": [item]}
+        answer = deliver(world, order, provider=Provider.SHOPIFY, x_shopify_topic=f"orders/{HOSTILE}")
+        assert answer.json()["delivery"] == "parked"
+    browser.open(f"{server.url}/console/connections/shop")
+    shown(browser, f"no agency has the shopify id {HOSTILE!r}")
+    shown(browser, f"orders/{HOSTILE}")
+    browser.click("Show")
+    browser.until("document.querySelector('dialog pre')?.innerText.includes('vendor')")
+    assert browser.evaluate("document.querySelectorAll('img[src=x]').length") == 0
+    assert browser.evaluate("document.title") != "ran"
+    assert browser.violations() == []
+    with world_of(place) as world:
+        content = {"seen": 0, "content": {"external_ids": {"shopify": [HOSTILE]}}}
+        assert call(world, "PUT", "/agencies/42", content).status == 201
+    browser.open(f"{server.url}/console/connections/shop")
+    browser.click("Apply all again")
+    shown(browser, "1 are being applied")
+    with world_of(place) as world:
+        world.drain()
+        assert (state(world)["parked"], state(world)["recorded"]) == (0, 1)
+    assert browser.errors == []
 
 
 @pytest.mark.parametrize("role", ["support", "auditor"])
