@@ -91,8 +91,8 @@ def datev_files(entries: Sequence[JournalEntry], accounts: AccountMap, made_at: 
     """Return the DATEV files of entries, one for each fiscal year; ``name``: of the stack, cut after 30 characters.
 
     An amount with VAT is one row with it, if a tax key or an automatic account takes the VAT out. Otherwise the VAT has
-    a row; the key 40 then keeps an automatic account from taking out VAT once more. Documents that the format cannot
-    hold are left out. Raises ``MapProblemsError`` if the map has no settings of DATEV.
+    a row; the key 40 then keeps an account from taking out VAT once more, unless the map says that it is not automatic.
+    Documents that the format cannot hold are left out. Raises ``MapProblemsError`` if the map has no settings of DATEV.
     """
     settings = accounts.datev
     if settings is None:
@@ -159,7 +159,7 @@ def _rows_of(entry: JournalEntry, one: Posting) -> Iterator[_Row]:
     if not one.tax or accounts.vat_code or (accounts.is_automatic and accounts.is_gross):
         yield _Row(entry, one, accounts.account, one.gross, issuer and issuer.gross, accounts.vat_code)
         return
-    key = _NO_AUTOMATIC if accounts.is_automatic else ""
+    key = "" if accounts.is_automatic is False else _NO_AUTOMATIC
     yield _Row(entry, one, accounts.account, one.base, issuer and issuer.base, key)
     yield _Row(entry, one, accounts.vat_account or "", one.tax, issuer and issuer.tax)
 
@@ -173,9 +173,6 @@ def _problems(
         problem = f"is in {document.account.currency}, without its exchange rate in {ledger}"
         yield FieldProblem(document.number, problem, "tax_in, which a statement has with a base currency")
     for one in entry.postings:
-        if one.tax and one.accounts.is_automatic is None and not one.accounts.vat_code:
-            expected = "true if DATEV takes the VAT out of amounts on this account, otherwise false"
-            yield FieldProblem(f"{one.accounts.key}.automatic", "is missing", expected)
         if one.accounts.vat_code and not _is_tax_key(one.accounts.vat_code):
             problem = f"is {one.accounts.vat_code}"
             yield FieldProblem(f"{one.accounts.key}.vat_code", problem, "a tax key of DATEV, 1 to 4 digits")

@@ -79,7 +79,7 @@ class ProviderFile:
             lines = [self._line(number, cells, one) for one in self._provider.lines if one.when(cells)]
             self._converter.take(cells, [f"{one.kind} {one.name}" for one in lines])
         except CellError as error:
-            return ConvertedRow(number, bad=str(error), amounts=self._converter.amounts(cells))
+            return ConvertedRow(number, bad=str(error), amounts=self._converter.amounts_of_bad(cells))
         made += lines
         return ConvertedRow(number, amounts=self._amounts_of(lines, cells))
 

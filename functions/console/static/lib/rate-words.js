@@ -24,8 +24,9 @@ const decimal = (value) => format.exact(decimalText(value));
 /** Returns what a condition of a rule takes, as a list; empty if it takes everything. */
 export const listOf = (value) => [value ?? []].flat();
 
-/** Returns the charges of a rule: that of a percentage alone is the commission. */
-export const chargesOf = ({ percent, charges }) => charges ?? [{ name: COMMISSION, percent }];
+/** Returns the charges of a rule: without any, its own entries are those of the commission. */
+export const chargesOf = ({ charges, percent, fixed, minimum, maximum }) =>
+  charges ?? [{ name: COMMISSION, percent, fixed, minimum, maximum }];
 
 /** Returns the events that a rule is for, in words. */
 export const conditionsIn = (rule) =>

@@ -38,6 +38,11 @@ def test_a_rate_card_is_read_with_every_field_of_a_rule() -> None:
     assert rule.as_dict() == FULL
 
 
+def test_a_rule_without_charges_has_the_entries_of_its_commission() -> None:
+    fees = {"percent": "8.5", "fixed": "0.30", "minimum": "0.50", "maximum": "20"}
+    assert rate_card({**FULL, "charges": None, **fees}).rules == rate_card(FULL).rules
+
+
 def test_json_numbers_are_read_exactly() -> None:
     read = read_rate_card(
         exact_json.parse('{"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": 0.1000000000}]}')
@@ -106,6 +111,8 @@ def tiered(*steps: dict[str, str], **more: Any) -> Any:
 CHARGE = "content.rules[0].charges[0]"
 BAD_CHARGES: dict[str, tuple[Any, str]] = {
     "percent beside charges": (content({"percent": "1", **CONTRACT}), "content.rules[0].percent"),
+    "a fee beside charges": (content({"fixed": "1", **CONTRACT}), "content.rules[0].fixed"),
+    "a fee without a currency": (content({"fixed": "1"}), "content.rules[0].fixed"),
     "no charges": (content({"charges": []}), "content.rules[0].charges"),
     "nine charges": (
         content({"charges": [{"name": f"fee {n}", "percent": "1"} for n in range(9)]}),

@@ -375,6 +375,7 @@ NET = EXAMPLE.replace('account = "8400"', 'account = "8400"\nrows = "net"', 1)
             EXAMPLE.replace("automatic = true", "automatic = false", 1),
             [("253,42", "8400", None), ("48,15", "1776", None)],
         ),
+        (EXAMPLE.replace("automatic = true\n", "", 1), [("253,42", "8400", "0040"), ("48,15", "1776", None)]),
     ],
 )
 def test_vat_is_posted_once_whether_datev_takes_it_out_of_an_amount_or_not(
@@ -386,10 +387,7 @@ def test_vat_is_posted_once_whether_datev_takes_it_out_of_an_amount_or_not(
     assert [tuple(one.get(name) for name in names) for one in found] == expected
 
 
-def test_a_map_says_of_each_account_with_vat_whether_it_is_automatic() -> None:
-    assert unfit(document(), text=EXAMPLE.replace("automatic = true\n", "", 1)) == [
-        ("revenue[1].automatic", "is missing")
-    ]
+def test_an_automatic_account_has_no_tax_key_and_one_percentage() -> None:
     with pytest.raises(MapProblemsError, match=r"revenue\[1\]\.vat_code is given, though the account is automatic"):
         accounts(EXAMPLE.replace("automatic = true", 'automatic = true\nvat_code = "3"', 1), "datev")
     with pytest.raises(MapProblemsError, match=r"revenue\[2\]\.percent is missing: expected the percentage"):

@@ -132,7 +132,7 @@ class Converter:
             left_out = tuple((each.rule, sums) for each in of_row if each.rule and (sums := _sums_by(each, cells)))
             return ConvertedRow(self.line, tuple(made), amounts=self._amounts_of(made, cells), left_out=left_out)
         except CellError as error:
-            return ConvertedRow(self.line, bad=str(error), amounts=self.amounts(cells))
+            return ConvertedRow(self.line, bad=str(error), amounts=self.amounts_of_bad(cells))
 
     def _event(self, cells: Cells, event_map: EventMap) -> MappedEvent:
         """Return one event of a row; raise `CellError` if a cell is unusable or the ledger would reject the event.
@@ -192,6 +192,10 @@ class Converter:
                 return None
             sums[currency] = money.add(sums.get(currency, money.ZERO), amount)
         return sums
+
+    def amounts_of_bad(self, cells: Cells) -> CurrencySums | None:
+        """Return what a bad row adds to the sums of the file; `None` if the columns of the map's amounts are empty."""
+        return self.amounts(cells) or (None if self._map.row or self._map.figures else {})
 
     def _amounts_of(self, made: list[MappedEvent], cells: Cells) -> CurrencySums | None:
         """Return what a row adds to the sums of the file: its events, which must agree with `[row]`."""

@@ -128,7 +128,10 @@ class SentRule(TypedDict):
     """A rule of a rate card: its conditions and its charges. An omitted condition matches every event."""
 
     percent: NotRequired[Percent | None]
-    """Short for one charge, `commission`, of this percentage."""
+    """Without `charges`: of one charge, `commission`, as are the three that follow."""
+    fixed: NotRequired[SentDecimal | None]
+    minimum: NotRequired[SentDecimal | None]
+    maximum: NotRequired[SentDecimal | None]
     charges: NotRequired[Annotated[list[SentCharge], constrained(minItems=1, maxItems=MAX_CHARGES)] | None]
     """What an event is charged, by name."""
     category: NotRequired[Texts | None]

@@ -28,7 +28,9 @@ AnyCharge = LineCharge | MonthlyCharge
 MAX_DECIMALS: Final = 6
 _FEE: Final = f"0 or more, {fields.AMOUNT}"
 _MONEY: Final = ("fixed", "minimum", "maximum")
-_OF_PERCENT: Final = frozenset({"percent", *_MONEY, "fixed_per", "decimals"})
+SHORT: Final = frozenset({"percent", *_MONEY})
+"""The entries of a rule without charges, which are those of one charge, `commission`."""
+_OF_PERCENT: Final = frozenset({*SHORT, "fixed_per", "decimals"})
 _OF_LINES: Final = frozenset({"name", "of", "refund", "tiers", *_OF_PERCENT})
 _OF_MONTHS: Final = frozenset({"name", "amount", "minimum", "per", "part_months"})
 _TIERS: Final = frozenset({"per", "of", "mode", "steps"})
@@ -40,10 +42,11 @@ _NEEDED: Final = "percent, fixed, minimum, tiers, or an amount per month"
 def read_charges(rule: Mapping[str, Any], inner: Fields, prefix: str, currency: str | None) -> list[AnyCharge]:
     """Return the charges of a rule; those with a problem, which is added to the rule's, are left out."""
     if rule.get("charges") is None:
-        percent = inner.value("percent", fields.PERCENT, fields.percent)
-        return [] if percent is None else [LineCharge(percent=percent)]
-    if rule.get("percent") is not None:
-        inner.problem("percent", "is given with charges", f"it within the charge {COMMISSION}")
+        short = {field: rule[field] for field in rule.keys() & SHORT}
+        charge = _read_charge(short, Fields(short, prefix, inner.problems), COMMISSION, currency)
+        return [charge] if charge else []
+    for field in inner.given(SHORT):
+        inner.problem(field, "is given with charges", f"it within the charge {COMMISSION}")
     listed = inner.value("charges", _LISTED, _listed) or []
     read: list[AnyCharge] = []
     names: set[str] = set()

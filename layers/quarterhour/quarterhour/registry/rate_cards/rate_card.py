@@ -15,7 +15,7 @@ from quarterhour.registry.documents.keys import DEFAULT_RATE_CARD, GROUP, RATE_C
 from quarterhour.registry.documents.plan import DocumentKind, Valid
 from quarterhour.registry.rate_cards.arithmetic import ChargePart
 from quarterhour.registry.rate_cards.charge import LineCharge, MonthlyCharge, Pricing, Sold
-from quarterhour.registry.rate_cards.charge_content import read_charges
+from quarterhour.registry.rate_cards.charge_content import SHORT, read_charges
 
 if TYPE_CHECKING:
     from quarterhour.registry.rate_cards import api
@@ -24,7 +24,7 @@ MAX_RULES: Final = 200
 MAX_VALUES: Final = 50
 """The most values of one condition."""
 _FIELDS: Final = frozenset({"valid_from", "valid_to", "rules"})
-_RULE: Final = frozenset({"percent", "category", "location", "product", "currency", "charges"})
+_RULE: Final = frozenset({"category", "location", "product", "currency", "charges", *SHORT})
 
 
 class Rule(NamedTuple):
