@@ -57,6 +57,8 @@ ORDERS = ["o1", "o2"]
 CONTENTS = [("10.00", "0.001"), ("7",), ("1.5",) * 30]
 PARTS = ["-4", "-0.001", "-7"]
 STEPS = [(before, after) for before, following in TRANSITIONS.items() for after in following]
+DAYS = [timedelta(days=1), timedelta(days=9)]
+"""Two of the second reach from the beginning past the next cut-off."""
 ADVANCES = [timedelta(seconds=seconds) for seconds in (1, 40, 85, 119, 121, 840, 901, 3600)]
 
 
@@ -187,6 +189,12 @@ class Marketplace(RuleBasedStateMachine):
     @rule(by=st.sampled_from(ADVANCES))
     def time_passes(self, by: timedelta) -> None:
         self.place.clock.advance(by)
+
+    @rule(by=st.sampled_from(DAYS))
+    def days_pass(self, by: timedelta) -> None:
+        self.place.clock.advance(by)
+        self.place.report()
+        self.place.invoke("statements", {})
 
     @rule(lane=st.integers(0, 20), length=st.integers(1, 12), repeat=st.integers(0, 12), fault=faults)
     def lambda_delivers(self, lane: int, length: int, repeat: int, fault: tuple[FaultKind, int] | None) -> None:
