@@ -127,16 +127,8 @@ class Months:
         return found
 
     def live_tiers(self, period: str, account: Account) -> Fraction:
-        """Return what live totals show of tiers: those of the turnover that the account has in the month itself.
-
-        A group that reaches another step changes what earlier months of a longer span are charged, too. Of an
-        account without such turnover in the month, the statement alone has that.
-        """
-        lines = [one for one in self._lines if (one.period, one.account) == (period, account)]
-        own = {_stack(line, key) for line in lines for key in line.charged.turnover}
-        return sum(
-            (amount for (of, stack), amount in self._tiers(period).items() if of == account and stack in own), NONE
-        )
+        """Return what tiers charge an account in a month, as live totals and the statement say."""
+        return sum((amount for (of, _), amount in self._tiers(period).items() if of == account), NONE)
 
     def _tiers_so_far(self, until: str, period: str) -> Iterator[tuple[tuple[Account, Stack], Fraction]]:
         """Yield what tiers have charged in each span of a month, up to it or an earlier one."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.counters.tiers import charged, has_groups, months_of
+from quarterhour.counters.tiers import charged, months_of, months_of_groups
 from quarterhour.model.charge_totals import ChargeTotals
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
@@ -74,16 +74,31 @@ def test_a_calendar_quarter_goes_on_in_the_tier_that_the_months_before_have_reac
     (tiers,) = so_far(own)["tiers"]
     assert (tiers["turnover"], tiers["percent"], tiers["missing"]) == ("1200", "10", "3800")
     assert Decimal(tiers["commission"]) == costs("1200") - costs("900") == Decimal(32)
-    assert list(months_of(NOVEMBER, own[NOVEMBER])) == [Period(2026, 10)]
-    assert list(months_of(Period(2026, 10), own[NOVEMBER])) == []
+    assert list(months_of(NOVEMBER, own[NOVEMBER])) == [Period(2026, 10), NOVEMBER]
+    assert list(months_of(Period(2026, 10), own[NOVEMBER])) == [Period(2026, 10)]
 
 
 def test_an_account_pays_its_share_of_what_its_group_is_charged() -> None:
     own, others = month(GROUP="300"), month(GROUP="1200")
     (tiers,) = so_far({NOVEMBER: own}, {NOVEMBER: own + others})["tiers"]
-    assert has_groups(own)
+    assert list(months_of_groups(NOVEMBER, {NOVEMBER: own})) == [NOVEMBER]
     assert (tiers["group"], tiers["turnover"], tiers["percent"]) == ("North West", "1500", "10")
     assert Fraction(tiers["commission"]) == Fraction(costs("1500")) * 300 / 1500
+
+
+def test_a_step_that_the_group_reaches_changes_a_month_in_which_the_account_sold_nothing() -> None:
+    key = f"commission@year/group=North%20West/volume/{STEPS}"
+    october, others = (ChargeTotals({}, {key: Decimal(of)}, {key: "p"}) for of in ("300", "1200"))
+    own = {Period(2026, 10): october}
+    assert list(months_of_groups(NOVEMBER, own)) == [Period(2026, number) for number in range(1, 12)]
+    shown: Any = charged(
+        NOVEMBER, Totals(commission=Decimal("3.00")), own, {Period(2026, 10): october, NOVEMBER: others}
+    )
+    (tiers,) = shown["tiers"]
+    assert (tiers["turnover"], tiers["percent"]) == ("1500", "10")
+    assert Decimal(tiers["commission"]) == 300 * (Decimal("0.10") - Decimal("0.12"))
+    assert Decimal(shown["charged"]) == 3 - 6
+    assert "tiers" not in charged(Period(2027, 1), Totals(), own, {})
 
 
 def test_a_share_that_is_no_decimal_is_cut_off_as_on_the_statement() -> None:

@@ -26,7 +26,7 @@ from quarterhour.counters.keys import (
     quarter_hour_of,
     quarter_hour_sk_bounds,
 )
-from quarterhour.counters.tiers import Months, charged, has_groups, months_of
+from quarterhour.counters.tiers import Months, charged, months_of, months_of_groups
 from quarterhour.counters.windows import AccountState
 from quarterhour.model.charge_totals import NO_CHARGE_TOTALS
 from quarterhour.model.clock import iso_seconds
@@ -252,16 +252,18 @@ class CounterQueries:
     ) -> "list[api.ChargedTotals]":
         """Return totals of periods as the API shows them, in their order, each with what tiers charge so far.
 
-        ``states``: the account items of these accounts. Without tiers, nothing is read.
+        ``states``: the account items of these accounts. Of accounts that never had tiers, nothing is read.
         """
-        tiered = [(account, period, one.charges) for account, period, one in totals if one.charges.turnover]
+        tiered = {state.account: state for state in states if state.totals.charges.turnover}
         spans: dict[Account, set[Period]] = {}
-        for account, period, charges in tiered:
-            spans.setdefault(account, set()).update(months_of(period, charges), (period,))
-        own = self.turnover([one for one in states if one.account in spans], spans)
-        grouped = {account.currency: set[Period]() for account, _, charges in tiered if has_groups(charges)}
-        for account, months in spans.items():
-            grouped.get(account.currency, set()).update(months)
+        for account, period, _ in totals:
+            if account in tiered:
+                spans.setdefault(account, set()).update(months_of(period, tiered[account].totals.charges))
+        own = self.turnover([tiered[account] for account in spans], spans)
+        grouped: dict[str, set[Period]] = {}
+        for account, period, _ in totals:
+            if months := set(months_of_groups(period, own.get(account, {}))):
+                grouped.setdefault(account.currency, set()).update(months)
         groups = {currency: self._of_all(currency, months, states) for currency, months in grouped.items()}
         return [
             charged(period, one, own.get(account, {}), groups.get(account.currency, {}))

@@ -31,28 +31,26 @@ class _Charge(NamedTuple):
 
 
 def months_of(period: Period, charges: ChargeTotals) -> Iterator[Period]:
-    """Yield the months before a period whose turnover counts for the tiers that priced its events, with repetitions."""
+    """Yield the months up to a period whose turnover counts for the tiers of some charges, with repetitions."""
     for key in charges.turnover:
-        month = _parsed(key)[1].per.first(period)
-        while month < period:
-            yield month
-            month = month.next
+        yield from _months(_parsed(key)[1].per.first(period), period)
 
 
-def has_groups(charges: ChargeTotals) -> bool:
-    """Return whether the turnover of a group decides what is charged."""
-    return any(_parsed(key)[1].group is not None for key in charges.turnover)
+def months_of_groups(period: Period, own: Months) -> Iterator[Period]:
+    """Yield the months up to a period in which the turnover of a group decides what an account is charged."""
+    for charge in _charges(period, own):
+        if charge.group is not None:
+            yield from _months(charge.per.first(period), period)
 
 
 def charged(period: Period, totals: Totals, own: Months, of_group: Months) -> "api.ChargedTotals":
     """Return the totals of a period as the API shows them, with what tiers charge of it so far.
 
     ``own``: the turnover of the account in the spans up to the period; ``of_group``: that of all accounts in its
-    currency.
+    currency. A group that reaches another step changes what a period is charged without turnover of the account.
     """
     shown = cast("api.ChargedTotals", figures(totals))
-    if totals.charges.turnover:
-        tiers = list(_so_far(period, own, of_group))
+    if tiers := list(_so_far(period, own, of_group)):
         shown["tiers"] = tiers
         whole = money.total(Decimal(one["commission"]) for one in tiers)
         shown["charged"] = money.plain(money.add(totals.commission, whole))
@@ -60,8 +58,7 @@ def charged(period: Period, totals: Totals, own: Months, of_group: Months) -> "a
 
 
 def _so_far(period: Period, own: Months, of_group: Months) -> Iterator["api.TiersSoFar"]:
-    charges = {_charge(key): None for key in own.get(period, NO_CHARGE_TOTALS).turnover}
-    for charge in sorted(charges, key=lambda one: (one.name, one.per, one.group or "")):
+    for charge in sorted(_charges(period, own), key=lambda one: (one.name, one.per, one.group or "")):
         span = _months(charge.per.first(period), period)
         counting = own if charge.group is None else of_group
         turnovers = [(scheme_of(text), of) for text, of in _turnovers(charge, counting, span)]
@@ -82,6 +79,12 @@ def _so_far(period: Period, own: Months, of_group: Months) -> Iterator["api.Tier
             "commission": money.plain(money.subtract(now, before)),
             "steps": [_step(one) for of_scheme in stacked(turnovers) for one in of_scheme],
         }
+
+
+def _charges(period: Period, own: Months) -> set[_Charge]:
+    """Return the charges with tiers of which an account has turnover in the span of a period, up to it."""
+    found = ((month, _charge(key)) for month, charges in own.items() if month <= period for key in charges.turnover)
+    return {charge for month, charge in found if charge.per.first(period) <= month}
 
 
 def _step(tier: Tier) -> "api.TierSoFar":
