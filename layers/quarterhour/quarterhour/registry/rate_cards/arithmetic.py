@@ -278,7 +278,10 @@ def result(how: Arithmetic) -> Decimal:
 
 
 def charges(entries: Iterable[ChargePart]) -> Charges | None:
-    """Return the charges that entries give, or ``None`` if one needs more than 38 digits."""
+    """Return the charges that entries give, or ``None`` if one needs more than 38 digits.
+
+    A turnover of 0 is none: the event is not the first one that its tiers price.
+    """
     amounts: dict[str, Decimal] = {}
     turnover: dict[tuple[str, str], Decimal] = {}
     try:
@@ -291,7 +294,7 @@ def charges(entries: Iterable[ChargePart]) -> Charges | None:
                 amounts[entry.name] = money.add(amounts.get(entry.name, money.ZERO), gives)
     except ArithmeticError:  # more digits than even the wider context of ``money`` holds
         return None
-    found = Charges(amounts, turnover)
+    found = Charges(amounts, {key: counted for key, counted in turnover.items() if counted})
     fits = all(map(money.fits, (*amounts.values(), *turnover.values(), found.commission)))
     return found if fits else None
 
