@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
@@ -17,14 +17,27 @@ from rich.text import Text
 
 from quarterhour.ledger.events.event import Rerating
 from quarterhour.ledger.postings.posting import Facts
-from quarterhour.ledger.rerating.plan import PricingOf, Rerated, ReratingRequest, by_account, rerated, sums_of
+from quarterhour.ledger.recording.order_fees import order_key
+from quarterhour.ledger.rerating.plan import (
+    BearersOf,
+    Fee,
+    PricingOf,
+    Rerated,
+    ReratingRequest,
+    by_account,
+    rerated,
+    sums_of,
+)
 from quarterhour.model import exact_json, money
-from quarterhour.model.clock import iso_exact
+from quarterhour.model.clock import iso_exact, parse_iso
 from quarterhour.model.errors import in_words
 from quarterhour.model.fields import printable
+from quarterhour.model.identifiers import Identity
 from quarterhour.model.money import Rounding
-from quarterhour.registry.documents.keys import RATE_CARD, is_agency
+from quarterhour.registry.documents.keys import RATE_CARD, agency_document, is_agency
+from quarterhour.registry.documents.timeline import Start, Timeline, with_start
 from quarterhour.registry.rate_cards.charge import Pricing
+from quarterhour.registry.rate_cards.plan import RateCards
 from quarterhour.registry.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import counted, plain_console, print_table
@@ -74,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     if not (request.reason.strip() or args.dry_run):
         raise ToolError("say why the events are rerated (--reason)")
     events = _events(remote, args.start, agency)
-    found = rerated(events, rate_card, args.start, args.end, _pricing(remote, rate_card))
+    found = rerated(events, rate_card, (args.start, args.end), _pricing(remote, rate_card), _bearers(remote))
     try:
         adjustments = [(one.adjustment(request), one.difference) for one in found if one.is_changed]
     except ValueError as error:
@@ -136,22 +149,52 @@ def _agency(args: argparse.Namespace, document: str) -> str | None:
 
 
 def _pricing(remote: Remote, rate_card: RateCard) -> PricingOf:
-    """Return what charges depend on beside their event: the settings' rounding, and the agency's group of that day."""
+    """Return what charges depend on beside their event: the settings' rounding, and the agency's group at its time."""
     rounding = Rounding.HALF_EVEN
     if rate_card.is_rounded:
         status, answer = remote.send("GET", "/documents/settings")
         rounding = Rounding(answer["content"].get("rounding") or rounding) if status == HTTPStatus.OK else rounding
 
     @cache
-    def group(agency: str, day: str) -> str:
-        status, answer = remote.send("GET", f"/agencies/{segment(agency)}", {"at": f"{day}T00:00:00Z"})
-        return str(answer.get("group") or "") if status == HTTPStatus.OK else ""
+    def registered(agency: str) -> RateCards:
+        return RateCards({agency_document(agency): _registrations(remote, agency)}, {})
 
     def pricing(facts: Facts) -> Pricing:
-        day = (facts.get("time") or facts["recorded_at"])[:10]
-        return Pricing(rounding, group(facts["agency"], day) if rate_card.is_of_group else "")
+        if not rate_card.is_of_group:
+            return Pricing(rounding)
+        agency, at = facts["agency"], parse_iso(facts.get("time") or facts["recorded_at"])
+        return Pricing(rounding, registered(agency).group(agency, at))
 
     return pricing
+
+
+def _registrations(remote: Remote, agency: str) -> Timeline:
+    """Return the versions of an agency's registration, each with the group; none if it is not registered."""
+    path = f"/documents/{segment(agency_document(agency))}"
+    if remote.send("GET", path)[0] == HTTPStatus.NOT_FOUND:
+        return ()
+    found: Timeline = ()
+    for one in reversed(list(remote.pages(f"{path}/versions", {}))):
+        content = remote.get(f"{path}/versions/{one['version']}", {})["content"]
+        found = with_start(found, Start(one["version"], parse_iso(one["valid_from"]), content.get("group") or ""))
+    return found
+
+
+def _bearers(remote: Remote) -> BearersOf:
+    """Return the function that asks which lines bear the fees of the orders of some lines."""
+
+    def bearers(lines: Collection[Facts]) -> dict[Fee, Identity]:
+        return {
+            (order_key(line), name): Identity(line["source"], id_)
+            for line in lines
+            for name, id_ in remote.get(_explanation(line), {}).get("order_fees", {}).items()
+        }
+
+    return bearers
+
+
+def _explanation(facts: Facts) -> str:
+    return f"/events/{segment(facts['source'])}/{segment(facts['id'])}/explain"
 
 
 def _events(remote: Remote, start: datetime, agency: str | None) -> Iterator[Facts]:

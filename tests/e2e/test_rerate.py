@@ -20,8 +20,9 @@ from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.operations import rerate
 from tests.handlers.test_rate_cards import keep
+from tests.support.agencies import tax
 from tests.support.events import refund, sale, void
-from tests.support.requests import post
+from tests.support.requests import post, put
 from tests.support.system import World, opened
 from tests.support.tables import ledger
 
@@ -109,6 +110,34 @@ def test_what_a_dry_run_shows_is_posted_once_and_counted_and_sealed(
     folder = Folder(tmp_path / "sealed")
     proof = verify(folder.open, folder.keys())
     assert (proof.proven, proof.lines) == (True, 30)
+
+
+def test_a_line_before_the_span_keeps_the_fee_of_its_order_and_an_event_counts_in_the_group_of_its_time(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fee = {"name": "payment fee", "percent": "1", "fixed": "1", "fixed_per": "order"}
+    tiers = {"per": "month", "of": "group", "mode": "volume", "steps": [{"from": "0", "percent": "10"}]}
+    with opened() as world:
+        agency = {**tax(), "legal_name": "An agency", "valid_from": "2026-01-01T00:00:00Z"}
+        moved = {**agency, "group": "North", "valid_from": "2026-10-23T02:30:00Z"}
+        for seen, content in enumerate(({**agency, "group": "South"}, moved)):
+            put(world, "/agencies/42", {"seen": seen, "content": content})
+        keep(world, 0, {"currency": "GBP", "charges": [fee]}, agency="default")
+        post(world, sale("a", "100", order_id="A"))
+        world.pass_time(minutes=60)
+        later = (sale(id_, "100", order_id="A") for id_ in ("b2", "b3"))
+        post(world, [{**one, "time": f"2026-10-23T0{one['id'][1]}:00:00Z"} for one in later])
+        keep(world, 1, {"currency": "GBP", "charges": [fee, {"name": "commission", "tiers": tiers}]}, agency="default")
+        start = world.read("/events/shop/b2")["recorded_at"]
+        arguments = ["--agency", "42", "--from", start, *BECAUSE]
+        with serving(world) as url:
+            code, posted = run(url, "rate-card:default", capsys, *arguments)
+            assert (code, posted["verdicts"]) == (0, {"recorded": 2})
+            assert run(url, "rate-card:default", capsys, *arguments)[1]["adjustments"] == []
+        turnover = {one["refers_to"]: one["charges"] for one in ledger(world) if "rerating" in one}
+        assert "group=South" in turnover["b2"]
+        assert "group=North" in turnover["b3"]
+        assert {Decimal(one["commission"]) for one in ledger(world) if "rerating" in one} == {Decimal(0)}
 
 
 def test_adjustments_that_another_run_has_posted_with_another_reason_are_reported(

@@ -69,6 +69,25 @@ def test_a_preview_shows_what_another_version_would_charge_and_its_events_record
     assert rated.read("/rerating", **PREVIEW, version=1)["accounts"][0]["difference"] == "-7.50"
 
 
+def test_a_preview_leaves_the_fee_of_an_order_with_a_line_that_was_recorded_before_it_begins(world: World) -> None:
+    once = {"name": "commission", "fixed": "1", "fixed_per": "order"}
+    keep(world, 0, {"currency": "GBP", "charges": [{**once, "percent": "10"}]})
+    assert verdicts(post(world, sale("a", "100", order_id="A"))) == ["recorded"]
+    world.pass_time(minutes=60)
+    assert verdicts(post(world, [sale(id_, "100", order_id=id_[1]) for id_ in ("bA", "cB")])) == ["recorded"] * 2
+    keep(world, 1, {"currency": "GBP", "charges": [{**once, "percent": "20"}]})
+    later = PREVIEW | {"from": world.read("/events/shop/bA")["recorded_at"]}
+    assert explained(world, "bA")["order_fees"] == {"commission": "a"}
+    found = world.read("/rerating", **later)
+    assert [(one["id"], float(one["would_be"])) for one in found["changes"]] == [("bA", 20), ("cB", 21)]
+    rules = [{"currency": "GBP", "charges": [{**once, "percent": "20"}]}]
+    (account,) = effect(world, *rules, **{"from": later["from"]}).json()["accounts"]
+    assert float(account["would_be"]) == 41
+    events = [event for one in found["changes"] for event in one["events"]]
+    assert verdicts(post(world, events)) == ["recorded"] * 2
+    assert world.read("/rerating", **later)["changes"] == []
+
+
 def test_a_preview_of_too_many_events_or_of_anothers_rate_card_is_refused(
     rated: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

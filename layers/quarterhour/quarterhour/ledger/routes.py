@@ -9,6 +9,7 @@ from quarterhour.ledger.postings.reading import Unarchive
 from quarterhour.ledger.reading import routes as reading
 from quarterhour.ledger.reading.queries import EventLookup, LedgerQueries
 from quarterhour.ledger.reading.search import EventSearch
+from quarterhour.ledger.recording.order_fee_store import OrderFeeStore
 from quarterhour.ledger.rerating import routes as rerating
 from quarterhour.ledger.rerating.queries import ReratingQueries
 from quarterhour.model import clock
@@ -28,7 +29,8 @@ def read(routes: Routes, resources: Resources, unarchive: Unarchive, began: Call
 
     reading.read_spans(routes, ledger, first_period)
     reading.read_one(routes, resources, EventLookup.of(resources, unarchive), first_period)
-    rerating.read(routes, ReratingQueries(ledger, DocumentQueries(resources.entities), settings))
+    order_fees = OrderFeeStore(resources.dynamodb, resources.env.text("IDENTITY_TABLE"), resources.workers)
+    rerating.read(routes, ReratingQueries(ledger, DocumentQueries(resources.entities), settings, order_fees))
     held.read(routes, resources)
 
 

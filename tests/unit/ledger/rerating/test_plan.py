@@ -69,7 +69,7 @@ class Book:
         return None
 
     def rerate(self, version: int = 2, start: datetime = START, end: datetime = END) -> list[Rerated]:
-        return rerated(self.facts, self.versions[OWN, version], start, end, lambda _: Pricing())
+        return rerated(self.facts, self.versions[OWN, version], (start, end), lambda _: Pricing(), lambda _: {})
 
     def post(self, version: int = 2) -> list[dict[str, Any]]:
         """Rerate, and record the adjustments, which must have the commissions that were shown for them."""

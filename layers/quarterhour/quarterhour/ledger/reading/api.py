@@ -172,6 +172,8 @@ class Explanation(TypedDict):
     """The commission as it was recorded."""
     in_force: NotRequired[Computation]
     """After a re-rating: the computation by the rate card in force, of which later refunds give back their part."""
+    order_fees: NotRequired[dict[str, str]]
+    """The id of the line that bears what the order is charged once, by the name of the charge."""
 
 
 class StoryStep(Event):

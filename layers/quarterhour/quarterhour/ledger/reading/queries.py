@@ -41,6 +41,7 @@ from quarterhour.ledger.reading.lookups import LOOKED_UP, quarter_hours_of, rang
 from quarterhour.ledger.reading.sealed_index import INDEXED, chunks_between, merged
 from quarterhour.ledger.reading.story import StoryEntry, story_page
 from quarterhour.ledger.recording.claim_items import is_reservation, rerated_terms
+from quarterhour.ledger.recording.order_fees import fees_of, order_key
 from quarterhour.ledger.recording.pricing import BY_DEFAULT, CommissionTerms
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
@@ -154,6 +155,12 @@ class EventLookup:
         """
         return shown_event(self.visible(identities, caller).facts)
 
+    def order_fees(self, facts: Facts) -> dict[str, str]:
+        """Return which line bears each fee that the order of an event pays once: its id, by the name of the charge."""
+        key = order_key(facts)
+        item = get_item(self.client, self.identity_table, {"event": key}) if key else None
+        return {name: owner.id for name, owner in fees_of(item).owners.items()} if item else {}
+
     def find_all(self, identities: Sequence[Identity], workers: Workers) -> list[Facts]:
         """Return the facts of those of these events that are in the ledger, in any order."""
         claims = get_items(self.client, self.identity_table, [{"event": str(one)} for one in identities], workers)
@@ -176,6 +183,8 @@ class ExplanationQueries:
         """
         facts, rerated = self.events.visible(identities, caller)
         explanation = explanation_of(facts, list(self._looked_at(facts)))
+        if owners := self.events.order_fees(facts):
+            explanation["order_fees"] = owners
         if rerated is None:
             return explanation
         facts = facts_at(rerated, facts)

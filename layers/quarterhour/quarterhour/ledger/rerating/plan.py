@@ -4,7 +4,7 @@ A sale is rerated together with its linked refunds and its earlier adjustments. 
 it records a re-rating, so a second run has nothing to post.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -42,6 +42,10 @@ _COPIED: Final = ("product", "category", "order_id", "line", "location")
 
 PricingOf = Callable[[Facts], Pricing]
 """A function that returns what the charges of a recorded event depend on beside it."""
+Fee = tuple[str | None, str]
+"""A fee that an order pays once: the key of the order, and the name of the charge."""
+BearersOf = Callable[[Collection[Facts]], Mapping[Fee, Identity]]
+"""A function that returns which lines bear the fees of the orders of some lines; without a fee that none bears."""
 
 
 class ReratingRequest(NamedTuple):
@@ -165,12 +169,16 @@ def charges_of(facts: Facts) -> Charges:
 
 
 def rerated(
-    events: Iterable[Facts], rate_card: RateCard, start: datetime, end: datetime, pricing_of: PricingOf
+    events: Iterable[Facts],
+    rate_card: RateCard,
+    span: tuple[datetime, datetime],
+    pricing_of: PricingOf,
+    bearers_of: BearersOf,
 ) -> list[Rerated]:
-    """Return the events recorded from the start to before the end that a rate card prices, priced by it.
+    """Return the events recorded from the start to before the end of a span that a rate card prices, priced by it.
 
     ``events``: all events recorded from the start until now, because refunds and adjustments can be later.
-    ``pricing_of``: returns what the charges of an event depend on beside it.
+    ``bearers_of`` takes one line of each order, as a line that was recorded before the start can bear its fees.
     """
     by_identity: dict[Identity, Rerated] = {}
     linked: list[tuple[Identity, Facts]] = []
@@ -179,7 +187,7 @@ def rerated(
         if target and (facts["type"] in _REVERSALS or RERATING in facts or is_adjustment_id(facts["id"], target)):
             linked.append((target, facts))
         elif (
-            start <= parse_iso(facts["recorded_at"]) < end
+            span[0] <= parse_iso(facts["recorded_at"]) < span[1]
             and has_own_terms(facts.get("terms", ""))
             and (terms := terms_by(rate_card, facts, pricing_of(facts), BY_RATE_CARD))
         ):
@@ -193,28 +201,20 @@ def rerated(
         sale, refund = refunds.get(target, (target, None))
         if sale in by_identity:
             by_identity[sale].add(facts, refund)
-    _bear_fees([one for one in by_identity.values() if one.terms.in_order])
+    lines = [one for one in by_identity.values() if one.terms.in_order]
+    _bear_fees(lines, bearers_of({order_key(one.facts): one.facts for one in lines if one.terms.order_fees}.values()))
     return list(by_identity.values())
 
 
-def _bear_fees(lines: Collection[Rerated]) -> None:
-    """Leave the fees that an order pays once with one of its lines: the one that bears it, or the first that stands."""
-    owners: dict[tuple[str | None, str], Identity] = {}
+def _bear_fees(lines: Collection[Rerated], bearers: Mapping[Fee, Identity]) -> None:
+    """Leave the fees that an order pays once with the line that bears it, or else with the first that stands."""
+    found = dict(bearers)
     for one in lines:
-        for name in CommissionTerms(money.ZERO, "", one.facts.get("arithmetic", "")).order_fees:
-            owners[order_key(one.facts), name] = one.identity
-    for one in lines:
-        key = order_key(one.facts)
-        names = one.terms.order_fees
-        owned = {name for name in names if one.identity == _owner(owners, (key, name), one)}
+        fees = {(order_key(one.facts), name) for name in one.terms.order_fees}
+        for fee in fees if not one.is_void else ():
+            found.setdefault(fee, one.identity)
+        owned = {name for key, name in fees if found.get((key, name)) == one.identity}
         one.terms = one.terms.bearing(owned, Decimal(one.facts["amount"]))
-
-
-def _owner(
-    owners: dict[tuple[str | None, str], Identity], fee: tuple[str | None, str], line: Rerated
-) -> Identity | None:
-    """Return the line that bears a fee; a line that stands bears one that no line has."""
-    return owners.get(fee) if line.is_void else owners.setdefault(fee, line.identity)
 
 
 def by_account(found: Iterable[Rerated]) -> dict[Account, list[Rerated]]:

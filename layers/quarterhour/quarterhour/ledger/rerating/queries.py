@@ -1,6 +1,6 @@
 """Previews of re-ratings: what the events of an agency would be charged by another rate card."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Final
 from quarterhour.ledger.events.event import Rerating
 from quarterhour.ledger.postings.posting import Facts
 from quarterhour.ledger.reading.queries import LedgerQueries
+from quarterhour.ledger.recording.order_fee_store import OrderFeeStore
+from quarterhour.ledger.recording.order_fees import order_key
 from quarterhour.ledger.recording.pricing import rate_card_in
-from quarterhour.ledger.rerating.plan import PricingOf, Rerated, ReratingRequest, by_account, rerated, sums_of
+from quarterhour.ledger.rerating.plan import Fee, PricingOf, Rerated, ReratingRequest, by_account, rerated, sums_of
 from quarterhour.ledger.rerating.requests import EffectRequest, PreviewRequest
 from quarterhour.model import exact_json, instants, money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import FieldProblem, InvalidError, TooLargeError, in_words
+from quarterhour.model.identifiers import Identity
 from quarterhour.registry.documents.keys import (
     DEFAULT_RATE_CARD,
     RATE_CARD,
@@ -47,6 +50,7 @@ class ReratingQueries:
     ledger: LedgerQueries
     documents: DocumentQueries
     settings: SettingsReader
+    order_fees: OrderFeeStore
 
     def preview(
         self, request: PreviewRequest, caller: Caller, remaining_seconds: Callable[[], float]
@@ -58,7 +62,8 @@ class ReratingQueries:
         """
         version, rate_card = self._rate_card(request)
         events = self._events(request.agency, request.start, caller, remaining_seconds)
-        found = rerated(events, rate_card, request.start, request.end, self._pricing(request.agency, rate_card))
+        span, pricing = (request.start, request.end), self._pricing(request.agency, rate_card)
+        found = rerated(events, rate_card, span, pricing, self._bearers)
         changed = [one for one in found if one.is_changed]
         if len(changed) > MAX_CHANGES:
             raise _too_large(f"changes {len(changed):,} events", f"at most {MAX_CHANGES:,} of them, in a shorter span")
@@ -83,8 +88,8 @@ class ReratingQueries:
         earlier = _earlier(request.document, request.agency)
         all_events = self._events(request.agency, request.start, caller, remaining_seconds)
         events = (one for one in all_events if not _is_priced_by(one, earlier))
-        pricing = self._pricing(request.agency, request.rate_card)
-        found = rerated(events, request.rate_card, request.start, request.end, pricing)
+        span, pricing = (request.start, request.end), self._pricing(request.agency, request.rate_card)
+        found = rerated(events, request.rate_card, span, pricing, self._bearers)
         return {"rate_card": request.document, "accounts": _accounts(found)}
 
     def _rate_card(self, request: PreviewRequest) -> tuple[int, RateCard]:
@@ -112,6 +117,11 @@ class ReratingQueries:
         return lambda facts: Pricing(
             rounding, groups.group(agency, parse_iso(facts.get("time") or facts["recorded_at"]))
         )
+
+    def _bearers(self, lines: Collection[Facts]) -> dict[Fee, Identity]:
+        """Return which lines bear the fees of the orders of some lines."""
+        found = self.order_fees.read(filter(None, map(order_key, lines)))
+        return {(key, name): owner for key, fees in found.items() for name, owner in fees.owners.items()}
 
     def _events(
         self, agency: str, start: datetime, caller: Caller, remaining_seconds: Callable[[], float]
