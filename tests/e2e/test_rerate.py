@@ -32,9 +32,13 @@ SPAN = ["--from", "2026-10-23", "--to", "2026-10-24"]
 @contextmanager
 def serving(world: World) -> Iterator[str]:
     """Have the system answer over HTTP; yield its address."""
-    server = Server(0)
-    with server.serving(world.stack):
-        yield server.url
+    server, before = Server(0), world.turn
+    world.turn = server.turns.taken
+    try:
+        with server.serving(world.stack):
+            yield server.url
+    finally:
+        world.turn = before
 
 
 RULE = {"currency": "GBP", "charges": [{"name": "commission", "percent": "20", "minimum": "5"}]}

@@ -1,8 +1,8 @@
 """The deployed system, as a shop and its accountants meet it: events go in over HTTP, and answers come out."""
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -30,12 +30,14 @@ class World:
     stack: Stack
     clock: ManualClock
     recorded: list[dict[str, Any]] = field(default_factory=list)
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Waits for a turn at the stack: that of its server, if it is served."""
 
     def sell(self, amount: str, agency: str = "42", currency: str = "GBP", **data: Any) -> dict[str, Any]:
         """Record an event now, and return its receipt."""
         data.setdefault("commission_rate", "0.125")
         event = by_sign(f"e{len(self.recorded)}", amount, agency=agency, currency=currency, **data)
-        answer = self.stack.request(events_request(event))
+        answer = self._answer(events_request(event))
         (item,) = answer.json()["items"]
         assert item["verdict"] == "recorded", item
         self.recorded.append(item)
@@ -46,7 +48,7 @@ class World:
         """Write a version of a document after those that were seen."""
         headers = (("content-type", "application/json"), ("host", "localhost"))
         body = json.dumps({"seen": seen, "content": content}).encode()
-        answer = self.stack.request(Request("PUT", path, headers=headers, body=body))
+        answer = self._answer(Request("PUT", path, headers=headers, body=body))
         assert answer.status in {200, 201}, answer.json()
 
     def change_settings(self, **changed: Any) -> None:
@@ -64,12 +66,17 @@ class World:
 
     def drain(self) -> None:
         """Deliver all stream records, including those that the deliveries produce."""
-        busy = True
-        while busy:
-            busy = False
-            for pump in self.stack.pumps:
-                pump.read(self.clock.now())
-                busy = bool(pump.deliver(self.clock.now() + timedelta(minutes=1))) or busy
+        with self.turn():
+            busy = True
+            while busy:
+                busy = False
+                for pump in self.stack.pumps:
+                    pump.read(self.clock.now())
+                    busy = bool(pump.deliver(self.clock.now() + timedelta(minutes=1))) or busy
+
+    def _answer(self, request: Request) -> Response:
+        with self.turn():
+            return self.stack.request(request)
 
     def report(self) -> dict[str, Any]:
         """Run the report function."""
@@ -79,7 +86,7 @@ class World:
     def get(self, path: str, **parameters: Any) -> Response:
         """Send a reading request; ``from_`` means ``from``, which is a Python keyword."""
         query = urlencode({name.rstrip("_"): value for name, value in parameters.items()})
-        return self.stack.request(Request("GET", path, query))
+        return self._answer(Request("GET", path, query))
 
     def read(self, path: str, **parameters: Any) -> Any:
         """Send a reading request that succeeds, and return what it answers."""
