@@ -6,5 +6,6 @@ export function withPayer(content, { name, iban }) {
     ["legal_name", "payer_names", name.trim()], ["iban", "payer_ibans", iban.replaceAll(/\s/g, "")],
   ].filter(([own, field, text]) => text && content[own] !== text && !content[field]?.includes(text));
   if (!found.length) return content;
-  return { ...content, ...Object.fromEntries(found.map(([, field, text]) => [field, [...content[field] ?? [], text]])) };
+  const more = Object.fromEntries(found.map(([, field, text]) => [field, [...content[field] ?? [], text]]));
+  return { ...content, ...more };
 }

@@ -1,4 +1,4 @@
-/** Lines of a bank's file whose agency a person knows: the assignment, and what the registration learns of the payer. */
+/** Lines of a bank's file whose agency a person knows: their assignment, and what a registration learns of payers. */
 import { html } from "../vendor/htm-preact.js";
 import { registrationOf } from "../lib/agencies.js";
 import { agencyPath, put } from "../lib/api.js";
