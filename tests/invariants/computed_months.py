@@ -134,7 +134,7 @@ class Months:
         """Yield what tiers have charged in each span of a month, up to it or an earlier one."""
         stacks: defaultdict[Stack, list[tuple[Line, str, Fraction]]] = defaultdict(list)
         for line in self._lines:
-            for key, turnover in line.charged.turnover.items():
+            for key, turnover in sorted(line.charged.turnover.items()):
                 if first_of(key[1].split("/")[0], period) <= line.period <= until:
                     stacks[_stack(line, key)].append((line, key[1], turnover))
         for stack, lines in stacks.items():
@@ -185,7 +185,10 @@ def _stack(line: Line, key: tuple[str, str]) -> Stack:
 
 
 def stacked(stack: Sequence[tuple[Line, str, Fraction]]) -> Iterator[tuple[Account, Fraction]]:
-    """Yield what each account is charged of turnovers that lie on each other, in the order of their first lines."""
+    """Yield what each account is charged of turnovers that lie on each other, in the order of their first lines.
+
+    Those of one line, a re-rating, lie in the order of their texts.
+    """
     total, start = sum((one[2] for one in stack), NONE), NONE
     for text in dict.fromkeys(text for _, text, _ in stack):
         _, _, mode, *rest = text.split("/")
