@@ -7,10 +7,11 @@ from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from quarterhour.file_formats.csv.provider_map import EXTRA, ProviderMap
+from quarterhour.file_formats.csv.provider_map import CHARGES, EXTRA, ProviderMap
 from quarterhour.ledger.events.event import reference
 from quarterhour.ledger.recording.pricing import BY_REFUND
 from quarterhour.model import exact_json, money
+from quarterhour.model.charges import read_charges
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.periods import Period
 from quarterhour.proof.period import EARLIER
@@ -104,6 +105,9 @@ class SealedLines:
         )
 
     def _fee(self, line: Line, extra: "_Extra") -> Decimal | None:
+        prefix, _, name = self._provider.fee_field.partition(".")
+        if prefix == CHARGES:
+            return read_charges(line["charges"], Decimal(line["commission"])).amounts.get(name)
         return money.parse_decimal(_value(line, extra, self._provider.fee_field))
 
 

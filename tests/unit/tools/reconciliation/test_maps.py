@@ -153,7 +153,10 @@ START = 'provider = "p"\n[[provider_line]]\nkind = "sale"\nname = "{a}"\ncurrenc
         (f'{START}amount = "{{b}}"', r"provider_line\[1\].match: must name a field"),
         (f'{START}amount = "{{b}}"\nmatch = {{ order = "{{a}}" }}', r"match.order: is no field to match"),
         (START.replace("sale", "sold"), r"provider_line\[1\].kind: must be one of sale, refund"),
-        (f'fee_field = "x"\n{START}', "fee_field: must be commission or extra.NAME"),
+        *(
+            (f'fee_field = "{field}"\n{START}', "fee_field: must be commission, charges.NAME or extra.NAME")
+            for field in ("x", "charges", "charges.", "charges.a=b")
+        ),
         (START.replace('"p"', '"a#b"'), "provider: must be"),
         (
             (

@@ -98,6 +98,28 @@ def test_forty_planted_differences_are_found_explained_and_closed_by_the_proposa
     assert not proposals_of(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("field", "found"),
+    [("charges.payment fee", "0.25"), ("charges.commission", "1.00"), ("commission", "1.25")],
+)
+def test_the_fee_of_a_provider_is_compared_with_one_charge_or_with_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str, found: str
+) -> None:
+    line = sealed_line(
+        {"source": "shop", "id": "o-1", "type": "sale.recorded", "subject": "41"}
+        | {"data": {"amount": "10.00", "currency": "EUR", "extra": {}}}
+    )
+    charged = {"order_id": "o-1", "commission": "1.25", "charges": "commission:1.00;payment fee:0.25"}
+    seal(tmp_path / "sealed", [line | charged])
+    harbour = tmp_path / "harbour.toml"
+    harbour.write_text(f'fee_field = "{field}"\n{MAP.read_text("utf-8")}', "utf-8")
+    (tmp_path / "harbour.csv").write_text(HEAD + GOOD + TOTAL, "utf-8")
+    (tmp_path / "agencies.csv").write_text(agencies_file(), "utf-8")
+    _, result, _ = reconcile(tmp_path, capsys, "--agencies", str(tmp_path / "agencies.csv"), "--map", str(harbour))
+    fees = [one for one in result["totals"] if one["measure"] == "fee"]
+    assert [(one["provider"], one["ledger"]) for one in fees] == [("0.5", found)]
+
+
 HEAD = "Transaction,Booked,Kind,Order,Amount,Currency,Fee,Seller\n"
 GOOD = "tx-1,2026-11-02 10:00:00,payment,o-1,10.00,EUR,0.5,Atlas\n"
 TOTAL = ",,TOTAL,,10.00,,,\n"

@@ -16,8 +16,10 @@ from quarterhour.file_formats.csv.line_map import LineMap, line_map
 from quarterhour.file_formats.csv.lookups import Lookup, read_lookups
 from quarterhour.file_formats.csv.numbers import NumberForm
 from quarterhour.file_formats.csv.provider_map import (
+    CHARGES,
     EXTRA,
     ProviderMap,
+    is_fee_field,
     provider_line_map,
     provider_map,
     provider_of_events,
@@ -27,6 +29,7 @@ from quarterhour.file_formats.csv.sections import Section
 from quarterhour.file_formats.csv.shares import SharesMap, shares_map
 from quarterhour.file_formats.csv.table import DELIMITERS, FileForm
 from quarterhour.file_formats.csv.total_map import TotalMap, total_map
+from quarterhour.model.charges import COMMISSION
 from quarterhour.model.fields import NAME, is_name
 from quarterhour.model.texts import one_form
 
@@ -35,7 +38,6 @@ BY_ROW: Final = (
     "number equal rows by [counters], or write never_changes = true in [file] if no file of this map ever changes"
 )
 """What to say of a map by which a file must never change."""
-FEE_FIELDS: Final = frozenset({"commission"})
 _MOST_HEADER: Final = 1000
 _LIKE: Final = "like"
 _SHIPPED: Final = resources.files("quarterhour.file_formats.csv") / "maps"
@@ -140,8 +142,8 @@ def _map_of_provider(top: Section) -> CsvMap:
     provider, fee_field = top.text("provider"), top.text("fee_field", f"{EXTRA}.fee")
     if not is_name(provider):
         raise MapError("provider", f"must be {NAME}")
-    if fee_field not in FEE_FIELDS and not fee_field.startswith(f"{EXTRA}."):
-        raise MapError("fee_field", f"must be {', '.join(sorted(FEE_FIELDS))} or {EXTRA}.NAME")
+    if not is_fee_field(fee_field):
+        raise MapError("fee_field", f"must be {COMMISSION}, {CHARGES}.NAME or {EXTRA}.NAME")
     tables = top.take("provider_line", [])
     if not isinstance(tables, list) or not tables:
         raise MapError("provider_line", "at least one [[provider_line]] is needed")

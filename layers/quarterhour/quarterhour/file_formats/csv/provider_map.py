@@ -12,10 +12,13 @@ from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.event_map import EventMap
 from quarterhour.file_formats.csv.sections import Section
 from quarterhour.ledger.events.event import ADJUSTMENT, REFUND, SALE
+from quarterhour.model.charges import COMMISSION, charge_name
 
 KINDS: Final = ("sale", "refund", "adjustment", "payout")
 """The kinds of a provider's lines."""
 EXTRA: Final = "extra"
+CHARGES: Final = "charges"
+"""Begins the field of a ledger's line that is one of its charges, by name."""
 _KIND_OF_EVENT: Final = {SALE: "sale", REFUND: "refund", ADJUSTMENT: "adjustment"}
 _KEYS: Final = (("order_id", "line"), ("order_id",))
 """The fields by which the events of a map are matched: the first of which each event has all; else their `id`."""
@@ -103,6 +106,14 @@ def _fields_of_ledger(section: Section, compiler: Compiler) -> dict[str, Value]:
             raise MapError(section.path(name), f"is no field to match: {', '.join(MATCHED_FIELDS)}, {EXTRA}.NAME")
         found[name] = compiler.value(section, name, compiler.text)
     return dict(sorted(found.items()))
+
+
+def is_fee_field(name: str) -> bool:
+    """Return whether a field of the ledger's lines can hold the provider's fee."""
+    prefix, dot, member = name.partition(".")
+    return name == COMMISSION or (
+        bool(dot) and (prefix == EXTRA or (prefix == CHARGES and charge_name(member) == member))
+    )
 
 
 def provider_map(provider: str, fee_field: str, lines: list[ProviderLineMap]) -> ProviderMap:
