@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Self
 
 from quarterhour.model import money
 from quarterhour.model.periods import Period
+from quarterhour.registry.agencies.addresses import whole_address
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.accounting.document import Party, StatementDocument, in_force
 from quarterhour_tools.accounting.documents import configure_files, statement_documents
@@ -105,7 +106,7 @@ def dac7_rows(documents: Iterable[StatementDocument]) -> list[list[str]]:
 
 
 def _cells(key: SellerKey, party: Party, figures: SellerFigures) -> list[str]:
-    who = (key.agency, party.legal_name, party.address, party.country, party.vat_id)
+    who = (key.agency, party.legal_name, whole_address(party._asdict()), party.country, party.vat_id)
     amounts = (figures.net_sales, figures.commission, figures.tax, figures.fees, figures.consideration)
     return [
         *(escape_formula(text or "") for text in who),

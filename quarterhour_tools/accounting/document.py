@@ -155,6 +155,8 @@ class Party(NamedTuple):
     country: str | None = None
     vat_id: str | None = None
     iban: str | None = None
+    post_code: str | None = None
+    town: str | None = None
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> Self:

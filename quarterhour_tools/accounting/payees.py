@@ -39,8 +39,7 @@ class Payee(NamedTuple):
     def of_document(cls, document: StatementDocument) -> "Payee":
         """Return the payee as a statement has it."""
         customer = document.customer
-        address = postal_address(customer.address, customer.country)
-        return cls(document.collects, document.name, customer.iban, address)
+        return cls(document.collects, document.name, customer.iban, postal_address(customer._asdict()))
 
     @classmethod
     def of_registration(cls, agency: str, content: Mapping[str, Any]) -> "Payee":
@@ -49,7 +48,7 @@ class Payee(NamedTuple):
             content.get("collects") or BY_AGENCY,
             content.get("legal_name") or agency,
             content.get("iban"),
-            postal_address(content.get("address"), content.get("country")),
+            postal_address(content),
             content.get("payout_hold"),
         )
 

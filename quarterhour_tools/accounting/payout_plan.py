@@ -275,8 +275,8 @@ def _obstacle_of_parties(owner: Party, recipient: BankAccount) -> str | None:
         return f"the agency's IBAN is of {country_of(iban)}, which is outside the SEPA area"
     if not name_at_banks(recipient.name):
         return "the agency's legal name has no character that banks take"
-    if needs_address(owner.iban or iban, iban) and postal_address(owner.address, owner.country) is None:
-        needed = "the payer's town, post code and country: no line of the owner's address has them"
+    if needs_address(owner.iban or iban, iban) and postal_address(owner._asdict()) is None:
+        needed = "the payer's town and country: register the owner's"
         return f"a transfer outside the European Economic Area needs {needed}"
     return None
 

@@ -227,7 +227,7 @@ def _debtor(payouts: Sequence[Payout]) -> BankAccount:
     if not is_in_sepa(owner.iban):
         country = country_of(owner.iban)
         raise ToolError(f"the owner's iban is of {country}, which is outside the SEPA area: register another one")
-    return BankAccount(owner.legal_name, owner.iban, postal_address(owner.address, owner.country))
+    return BankAccount(owner.legal_name, owner.iban, postal_address(owner._asdict()))
 
 
 def _file(args: argparse.Namespace, debtor: BankAccount, payouts: Sequence[Payout], created_at: datetime) -> bytes:

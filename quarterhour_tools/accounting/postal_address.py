@@ -1,36 +1,17 @@
 """Postal addresses in parts, pure: banks take a town, a post code and a country, and an address is lines of text."""
 
 import re
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+from quarterhour.registry.agencies.addresses import has_form, read_post_code, street_lines
 
 _LONGEST_LINE: Final = 70
 _LONGEST_TOWN: Final = 35
 _LINES: Final = re.compile(r"\s*[\n,;]\s*")
-_COUNTRY_BEFORE: Final = r"(?:[A-Z]{1,3}[- ])?"
-_FORMS: Final = MappingProxyType(
-    {
-        r"\d{3}": "IS",
-        r"\d{4}": "AL AT AU BE BG CH CY DK HU LI LU MK NO NZ SI ZA",
-        r"\d{5}": "BA DE EE ES FI FR HR IT LT MC ME RS SM TR UA US VA XK",
-        r"\d{6}": "CN IN RO SG",
-        r"\d{3} ?\d{2}": "CZ GR SE SK",
-        r"\d{2}-\d{3}": "PL",
-        r"\d{4}-\d{3}": "PT",
-        r"\d{3}-\d{4}": "JP",
-        r"\d{4} ?[A-Z]{2}": "NL",
-        r"(?:LV-)?\d{4}": "LV",
-        r"(?:MD-)?\d{4}": "MD",
-        r"AD\d{3}": "AD",
-        r"GX11 ?1AA": "GI",
-        r"[A-Z]{3} ?\d{4}": "MT",
-        r"[A-Z]\d[\dW] ?[A-Z\d]{4}": "IE",
-        r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}": "GB GG IM JE",
-        r"[A-Z]\d[A-Z] ?\d[A-Z]\d": "CA",
-    }
-)
-_POST_CODES: Final = MappingProxyType({one: form for form, countries in _FORMS.items() for one in countries.split()})
-"""The form of the post codes of a country."""
+_MOST_WORDS: Final = 3
+"""The words of a post code with the letters of its country: D 20095, SE 111 22."""
 _AFTER: Final = frozenset(["AU", "CA", "CN", "GB", "GG", "GI", "IE", "IM", "IN", "JE", "LV", "MT", "NZ", "SG", "US"])
 """The countries in which a post code can follow the town, or stand below it."""
 
@@ -44,26 +25,40 @@ class PostalAddress(NamedTuple):
     country: str
 
 
-def postal_address(address: str | None, country: str | None) -> PostalAddress | None:
-    """Return an address in parts; ``None`` if no line of it has a post code of the country beside a town."""
-    form = _POST_CODES.get(country or "")
-    if not address or not country or form is None:
+def postal_address(party: Mapping[str, Any]) -> PostalAddress | None:
+    """Return a party's address in parts: by its registered town, or by the line with a post code beside a town.
+
+    ``None`` if it has neither, or no country.
+    """
+    country = party.get("country")
+    if not country:
         return None
-    lines = [one for one in _LINES.split(address.strip()) if one]
-    before = re.compile(rf"{_COUNTRY_BEFORE}({form})\s+(\D+)", re.IGNORECASE)
-    after = re.compile(rf"(\D*[^\W\d_]\D*?)\s+({form})", re.IGNORECASE)
-    alone = re.compile(rf"{_COUNTRY_BEFORE}({form})", re.IGNORECASE)
+    if town := party.get("town"):
+        street = ", ".join(street_lines(party))[:_LONGEST_LINE]
+        return PostalAddress(street, party.get("post_code") or "", town, country)
+    lines = [one for one in _LINES.split((party.get("address") or "").strip()) if one]
     # The post code is near the end: a number of a house comes before it.
-    for at in range(len(lines) - 1, -1, -1):
-        if found := before.fullmatch(lines[at]):
-            code, town, first = found[1], found[2], at
-        elif country in _AFTER and (found := after.fullmatch(lines[at])):
-            code, town, first = found[2], found[1], at
-        elif country in _AFTER and at and (found := alone.fullmatch(lines[at])):
-            code, town, first = found[1], lines[at - 1], at - 1
-        else:
-            continue
-        if len(town) <= _LONGEST_TOWN and not any(map(str.isdigit, town)):
-            street = ", ".join(lines[:first])[:_LONGEST_LINE]
-            return PostalAddress(street, " ".join(code.upper().split()), town, country)
+    for at in range(len(lines) - 1, -1, -1) if has_form(country) else ():
+        found = _in_line(lines, at, country)
+        if found and len(found[1]) <= _LONGEST_TOWN and not any(map(str.isdigit, found[1])):
+            code, town, first = found
+            return PostalAddress(", ".join(lines[:first])[:_LONGEST_LINE], code, town, country)
+    return None
+
+
+def _in_line(lines: list[str], at: int, country: str) -> tuple[str, str, int] | None:
+    """Return the post code and the town of a line, and the number of the line where they begin."""
+    words = lines[at].split()
+    for count in range(min(_MOST_WORDS, len(words)), 0, -1):
+        before, after = _code(words[:count], country), _code(words[-count:], country)
+        if before and words[count:]:
+            return before, " ".join(words[count:]), at
+        if after and country in _AFTER and (town := " ".join(words[:-count]) or (lines[at - 1] if at else "")):
+            return after, town, at if words[:-count] else at - 1
+    return None
+
+
+def _code(words: list[str], country: str) -> str | None:
+    with suppress(ValueError):
+        return read_post_code(" ".join(words), country)
     return None

@@ -93,6 +93,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "days of payment in words": ({"payment_days": "thirty"}, "payment_days"),
     "a start without a time zone": ({"valid_from": "2026-10-01T00:00:00"}, "valid_from"),
     "an email address without a domain": ({"email": "billing"}, "email"),
+    "a post code that is a number": ({"post_code": Decimal(20457)}, "post_code"),
+    "a blank town": ({"town": " "}, "town"),
     "a telephone number of two digits": ({"phone": "+49"}, "phone"),
     "an electronic address of no scheme": ({"electronic_address": "9999:1"}, "electronic_address"),
     "a number of registration that is a number": ({"registration_number": Decimal(7)}, "registration_number"),

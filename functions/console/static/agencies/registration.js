@@ -20,7 +20,8 @@ const COUNTRY = { pattern: "[A-Z]{2}", title: "Two capital letters, such as GB",
 const PROFILES = { xrechnung: "XRechnung 3.0", peppol: "Peppol BIS Billing 3.0" };
 /** What electronic invoices need of an agency, by the names of its fields. */
 const REACH = {
-  email: "Email", phone: "Telephone", electronic_address: "Electronic address, such as 0088:4000001000005",
+  post_code: "Post code", town: "Town", email: "Email", phone: "Telephone",
+  electronic_address: "Electronic address, such as 0088:4000001000005",
   registration_number: "Number of registration", buyer_reference: "Buyer reference, such as a Leitweg-ID",
   purchase_order: "Purchase order",
 };

@@ -183,7 +183,7 @@ _HEADER: Final = (
 """The members of a statement that do not follow from its lines."""
 _PARTY: Final = (
     *("legal_name", "address", "country", "vat_id", "contact", "iban"),
-    *("email", "phone", "electronic_address", "registration_number"),
+    *("post_code", "town", "email", "phone", "electronic_address", "registration_number"),
 )
 _RECIPIENT: Final = ("registered", "group", "invoice_profile", "buyer_reference", "purchase_order")
 _PARTIES: Final = {"owner": (*_PARTY, "logo"), "customer": (*_PARTY, *_RECIPIENT)}

@@ -16,6 +16,7 @@ from quarterhour.model.api import (
     constrained,
     one_of,
 )
+from quarterhour.registry.agencies.addresses import LONGEST_POST_CODE
 from quarterhour.registry.agencies.agency import MAX_ADDRESS
 from quarterhour.registry.agencies.api import AgencyData
 from quarterhour.registry.owner import MAX_LOGO, MAX_PAYMENT_DAYS, TITLES
@@ -102,6 +103,9 @@ class OwnerData(TypedDict):
     """The days from a statement's issue to the day when it must be paid; without it, 30."""
     titles: NotRequired[dict[str, Annotated[str, one_of(TITLES)]] | None]
     """What statements are called, by the agency's country; `other` stands for all that are not named."""
+    post_code: NotRequired[Annotated[str, constrained(maxLength=LONGEST_POST_CODE)] | None]
+    """In the form of the country; that of the line of the town in `address`, if it has one."""
+    town: NotRequired[Text | None]
     email: NotRequired[Text | None]
     phone: NotRequired[Text | None]
     electronic_address: NotRequired[Text | None]

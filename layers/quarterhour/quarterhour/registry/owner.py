@@ -57,6 +57,8 @@ class Owner(NamedTuple):
     iban: str | None = None
     payment_days: int | None = None
     titles: Mapping[str, str] | None = None
+    post_code: str | None = None
+    town: str | None = None
     email: str | None = None
     phone: str | None = None
     electronic_address: str | None = None
@@ -92,7 +94,7 @@ def read_owner(content: object, prefix: str = "content.") -> Owner | tuple[Field
     iban = read.value("iban", IBAN, iban_of, optional=True)
     payment_days = read.value("payment_days", _PAYMENT_DAYS, _payment_days, optional=True)
     titles = read.value("titles", _TITLES, _titles, optional=True)
-    reach = read_reach(read)
+    reach = read_reach(read, country)
     valid_from = read.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if read.problems:
         return fields.bounded(read.problems, "an owner as described")

@@ -165,6 +165,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "one IBAN of a payer": ({"payer_ibans": "GB82WEST12345698765432"}, "content.payer_ibans"),
     "a hold without a reason": ({"payout_hold": " "}, "content.payout_hold"),
     "an email address without a domain": ({"email": "ap@acme"}, "content.email"),
+    "a post code of another country": ({"country": "GB", "post_code": "20457"}, "content.post_code"),
+    "a town of which nothing is seen": ({"town": "\u200b"}, "content.town"),
     "a telephone number in words": ({"phone": "call Ann"}, "content.phone"),
     "an electronic address without a scheme": ({"electronic_address": "ap@acme.example"}, "content.electronic_address"),
     "an electronic address of no scheme": ({"electronic_address": "9999:1"}, "content.electronic_address"),

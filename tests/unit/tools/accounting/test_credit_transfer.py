@@ -70,8 +70,8 @@ def test_the_file_names_the_run_and_every_transfer() -> None:
     assert b'<InstdAmt Ccy="EUR">881.00</InstdAmt>' in file
 
 
-NL = postal_address("Dam 1\n1012 JS Amsterdam", "NL")
-CH = postal_address("Rue du Rhône 1\n1204 Genève", "CH")
+NL = postal_address({"address": "Dam 1\n1012 JS Amsterdam", "country": "NL"})
+CH = postal_address({"address": "Rue du Rhône 1", "post_code": "1204", "town": "Genève", "country": "CH"})
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)

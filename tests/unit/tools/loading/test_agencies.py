@@ -54,14 +54,17 @@ def test_agencies_are_read_from_ndjson_or_csv(tmp_path: Path, content: str, name
 
 
 def test_a_row_can_say_why_nothing_is_taxed_and_which_invoices_the_agency_takes(tmp_path: Path) -> None:
-    columns = "agency,tax_scheme,tax_reason,tax_reason_code,invoice_profile,electronic_address\n"
-    row = "42,exempt,§ 4 Nr. 8 UStG,VATEX-EU-135-1,xrechnung,0204:991-03730-19\n"
+    columns = "agency,tax_scheme,tax_reason,tax_reason_code,invoice_profile,electronic_address,country,post_code,town\n"
+    row = "42,exempt,§ 4 Nr. 8 UStG,VATEX-EU-135-1,xrechnung,0204:991-03730-19,DE,D-20095,Hamburg\n"
     ((found,), bad) = read(file(tmp_path, columns + row, "a.csv"))
     assert not bad
     assert found.content == {
         "tax": {"scheme": "exempt", "reason": "§ 4 Nr. 8 UStG", "reason_code": "VATEX-EU-135-1"},
         "invoice_profile": "xrechnung",
         "electronic_address": "0204:991-03730-19",
+        "country": "DE",
+        "post_code": "20095",
+        "town": "Hamburg",
     }
 
 

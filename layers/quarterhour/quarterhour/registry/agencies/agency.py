@@ -137,7 +137,7 @@ class Agency(NamedTuple):
     """A registered agency's data from an instant on; what was not registered is ``None``.
 
     ``payout_hold``: why nothing is paid out to it. ``payer_names``, ``payer_ibans``: of others who pay for it.
-    ``email`` to ``purchase_order``: for electronic invoices.
+    ``post_code`` to ``purchase_order``: for electronic invoices.
     ``external_ids``: by which providers name it.
     """
 
@@ -156,6 +156,8 @@ class Agency(NamedTuple):
     payout_hold: str | None = None
     payer_names: tuple[str, ...] = ()
     payer_ibans: tuple[str, ...] = ()
+    post_code: str | None = None
+    town: str | None = None
     email: str | None = None
     phone: str | None = None
     electronic_address: str | None = None
@@ -197,7 +199,7 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
         _payers(outer, "payer_names", fields.TEXT, fields.text),
         _payers(outer, "payer_ibans", IBAN, iban_of),
     )
-    invoices = {**read_reach(outer), **read_recipient(outer)}
+    invoices = {**read_reach(outer, country), **read_recipient(outer)}
     external_ids = read_external_ids(outer, "external_ids")
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if outer.problems:

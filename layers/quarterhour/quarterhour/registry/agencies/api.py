@@ -17,6 +17,7 @@ from quarterhour.model.api import (
     Text,
     constrained,
 )
+from quarterhour.registry.agencies.addresses import LONGEST_POST_CODE
 from quarterhour.registry.agencies.agency import MAX_ADDRESS, MAX_IDS, MAX_PAYERS, MAX_RATES
 
 
@@ -129,6 +130,9 @@ class AgencyData(TypedDict):
     """Names by which a bank's lines tell it, beside `legal_name`."""
     payer_ibans: NotRequired[Annotated[list[Text], constrained(maxItems=MAX_PAYERS)] | None]
     """IBANs from which it is paid for, beside `iban`."""
+    post_code: NotRequired[Annotated[str, constrained(maxLength=LONGEST_POST_CODE)] | None]
+    """In the form of the country; that of the line of the town in `address`, if it has one."""
+    town: NotRequired[Text | None]
     email: NotRequired[Text | None]
     phone: NotRequired[Text | None]
     electronic_address: NotRequired[Text | None]

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from quarterhour.model import fields, texts
 from quarterhour.model.fields import Fields
+from quarterhour.registry.agencies.addresses import POST_CODE, read_post_code
 
 EN16931: Final = "en16931"
 XRECHNUNG: Final = "xrechnung"
 PEPPOL: Final = "peppol"
 PROFILES: Final = (EN16931, XRECHNUNG, PEPPOL)
 """The norm itself, the German standard XRechnung 3.0, and Peppol BIS Billing 3.0."""
-REACH_FIELDS: Final = ("email", "phone", "electronic_address", "registration_number")
+REACH_FIELDS: Final = ("post_code", "town", "email", "phone", "electronic_address", "registration_number")
 """What owner and agencies register."""
 RECIPIENT_FIELDS: Final = ("invoice_profile", "buyer_reference", "purchase_order")
 """What agencies alone register."""
@@ -54,9 +55,11 @@ VATEX: Final = frozenset(f"VATEX-{one}" for one in _VATEX.split())
 """The codes of legal grounds for no tax: the list VATEX."""
 
 
-def read_reach(read: Fields) -> dict[str, Any]:
-    """Return how a party is reached, by the names of ``REACH_FIELDS``."""
+def read_reach(read: Fields, country: str | None) -> dict[str, Any]:
+    """Return how a party of a country is reached, by the names of ``REACH_FIELDS``."""
     return {
+        "post_code": read.value("post_code", POST_CODE, lambda value: _post_code(value, country), optional=True),
+        "town": read.value("town", fields.TEXT, fields.text, optional=True),
         "email": read.value("email", "an email address", _email, optional=True),
         "phone": read.value("phone", _PHONE_FORM, _phone, optional=True),
         "electronic_address": read.value("electronic_address", ELECTRONIC_ADDRESS, _electronic_address, optional=True),
@@ -98,6 +101,10 @@ def is_wrong_routing_id(reference: str) -> bool:
 
 def _profile(value: object) -> str | None:
     return value if isinstance(value, str) and value in PROFILES else None
+
+
+def _post_code(value: object, country: str | None) -> str | None:
+    return read_post_code(value, country) if isinstance(value, str) else None
 
 
 def _email(value: object) -> str | None:

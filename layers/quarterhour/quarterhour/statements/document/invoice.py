@@ -12,6 +12,7 @@ from quarterhour.model.charges import COMMISSION
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.currencies import LIVES
 from quarterhour.model.periods import Period, day_in, time_zone
+from quarterhour.registry.agencies.addresses import street_lines
 from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
 from quarterhour.registry.agencies.e_invoices import ADDRESS_SCHEMES, EN16931, REGISTER_SCHEMES, schemed
 from quarterhour.statements.document.invoice_profiles import InvoiceProfile, profile_of
@@ -376,13 +377,7 @@ def _preceding(document: StatementContent) -> Iterator[Preceding]:
 
 
 def _party(party: StatementContent, identifier: str | None, *, is_taxed: bool) -> InvoiceParty:
-    post_code, town = party.get("post_code"), party.get("town")
-    in_parts = {_letters(post_code, town), _letters(town, post_code)} if post_code and town else set()
-    lines = [
-        line
-        for one in (party.get("address") or "").split("\n")
-        if (line := one.strip()) and _letters(line) not in in_parts
-    ]
+    lines = street_lines(party)
     head, tail = lines[: _ADDRESS_LINES - 1], lines[_ADDRESS_LINES - 1 :]
     return InvoiceParty(
         identifier,
@@ -393,14 +388,9 @@ def _party(party: StatementContent, identifier: str | None, *, is_taxed: bool) -
         *_contact(party),
         schemed(party.get("electronic_address"), ADDRESS_SCHEMES),
         schemed(party.get("registration_number"), REGISTER_SCHEMES),
-        post_code,
-        town,
+        party.get("post_code"),
+        party.get("town"),
     )
-
-
-def _letters(*parts: str) -> str:
-    """Return parts of an address as they are compared: letters and digits alone."""
-    return "".join(filter(str.isalnum, "".join(parts).casefold()))
 
 
 def _contact(party: StatementContent) -> tuple[str | None, str | None, str | None]:

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Final
 
 from quarterhour.model import money
+from quarterhour.registry.agencies.addresses import whole_address
 from quarterhour.statements.document.page_part import PagePart, StatementContent, agency_name, sentences
 from quarterhour.web.html.markup import NOTHING, Html, address, block, escaped, facts, name, paragraph
 
@@ -106,7 +107,7 @@ class PartiesPart(PagePart):
         """Yield what is known of the owner or the agency."""
         vat_id, country = party["vat_id"], party["country"]
         yield paragraph(name(party["legal_name"]), "lead")
-        yield paragraph(address(party["address"]), "plain")
+        yield paragraph(address(whole_address(party)), "plain")
         yield paragraph(escaped(self._in.country(country)) if country else NOTHING, "plain")
         yield paragraph(Html(f"{escaped(self._in['vat_id'])} {name(vat_id)}") if vat_id else NOTHING, "plain")
         yield paragraph(name(party["contact"]), "plain")
