@@ -36,7 +36,7 @@ from benchmarks.table import MISSED, Line, at_least, at_most, show
 from benchmarks.traffic import Traffic, simulate
 from benchmarks.units import DAYS_METERED
 from benchmarks.units import measure as measure_units
-from benchmarks.writing import cost, counting, indexing, recording
+from benchmarks.writing import cost, counting, indexing, order_fee_units, recording
 from quarterhour_tools.errors import ToolError
 
 Ledger = Mapping[str, int]
@@ -320,6 +320,11 @@ def writing(_: Extent) -> Iterator[Line]:
         at_most(1.1, one.charged_units),
         (RULES,),
     )
+    for lines in (1, 5):
+        units = order_fee_units(lines)
+        most = 1.1 + 1 / lines
+        name = f"  the same, with a fee once an order, lines of an order: {lines}"
+        yield Line(name, f"{units:.3f}", f"<= {most:.1f}", at_most(most, units), (RULES,))
     yield Line(
         "  AWS calls per event",
         f"{one.charged_calls:.3f}",

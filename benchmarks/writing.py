@@ -65,14 +65,15 @@ class System:
         for number in range(agencies):
             agency, group = f"agency-{number:02d}", f"group-{number}"
             since = {"valid_from": "2026-01-01T00:00:00Z"}
-            self._write(f"/agencies/{agency}", 0, {**since, "group": group})
+            self.write(f"/agencies/{agency}", 0, {**since, "group": group})
             toys = {**since, "rules": [{"category": "toys", "percent": "10"}]}
-            self._write(f"/documents/rate-card:{agency}", 0, toys)
+            self.write(f"/documents/rate-card:{agency}", 0, toys)
             for seen in range(2):
                 of_group = {"valid_from": f"2026-0{seen + 1}-01T00:00:00Z", "rules": books}
-                self._write(f"/documents/rate-card:group%252F{group}", seen, of_group)
+                self.write(f"/documents/rate-card:group%252F{group}", seen, of_group)
 
-    def _write(self, path: str, seen: int, content: dict[str, Any]) -> None:
+    def write(self, path: str, seen: int, content: dict[str, Any]) -> None:
+        """Write a version of a document."""
         body = json.dumps({"seen": seen, "content": content}).encode()
         answer = self.stack.request(Request("PUT", path, headers=_JSON, body=body))
         if answer.json().get("version") != seen + 1:
@@ -157,6 +158,18 @@ def cost() -> Cost:
             counted_units=one.units(counted, "EntityTable"),
             customers_units=one.units(customers, "EntityTable"),
         )
+
+
+def order_fee_units(lines: int) -> float:
+    """Return the write units per line of orders of so many, each of which pays a fee once."""
+    fee = {"name": "commission", "percent": "8", "fixed": "0.30", "fixed_per": "order"}
+    events = batch(0, 1, commission_rate=None)
+    for number, event in enumerate(events):
+        event["data"]["order_id"] = f"{number // lines:08d}"
+    with system() as one:
+        rules = [{"currency": "EUR", "charges": [fee]}]
+        one.write("/documents/rate-card:default", 0, {"valid_from": "2026-01-01T00:00:00Z", "rules": rules})
+        return one.units(one.record(events), "IdentityTable", "LedgerTable")
 
 
 @dataclass(frozen=True, slots=True)
