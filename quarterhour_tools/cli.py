@@ -25,6 +25,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "accounting.roll_forward",
         "show the balances of all accounts over a month: opening, movements, closing",
     ),
+    "receivables": ("accounting.receivables", "show what was open of all documents at the end of a day, by age"),
     "payouts": ("accounting.payouts", "pay out the credits of agencies by SEPA credit transfer"),
     "payments": ("accounting.payments", "match a bank's file to statements, and record payments"),
     "reconcile": (

@@ -13,8 +13,6 @@ from quarterhour.model.fields import shown
 from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour.registry.agencies.ibans import is_iban
-from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
-from quarterhour.statements.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
 from quarterhour_tools.accounting.credit_transfer import (
     EURO,
     LARGEST,
@@ -26,6 +24,7 @@ from quarterhour_tools.accounting.credit_transfer import (
     needs_address,
 )
 from quarterhour_tools.accounting.document import Party, StatementDocument, in_force
+from quarterhour_tools.accounting.open_items import allocated
 from quarterhour_tools.accounting.payees import Payee
 from quarterhour_tools.accounting.postal_address import postal_address
 from quarterhour_tools.accounting.sealed_payments import SealedPayment
@@ -229,28 +228,9 @@ def _open_credits(
 ) -> Iterator[tuple[StatementDocument, Decimal]]:
     """Yield the documents of an account with an open credit, each with what the marketplace owes of it."""
     by_number = {one.number: one for one in documents}
-    for one in _allocated(documents, payments):
+    for one in allocated(documents, payments).receivables:
         if one.open < 0:
             yield by_number[one.document.number], money.negated(one.open)
-
-
-def _allocated(documents: Sequence[StatementDocument], payments: Sequence[SealedPayment]) -> tuple[Receivable, ...]:
-    """Return what is open of the documents of an account."""
-    return allocate(
-        [
-            BilledDocument(
-                one.period,
-                one.number,
-                CREDIT_NOTE if one.is_credit_note else STATEMENT_DOCUMENT,
-                one.amount,
-                one.issued_on,
-                cancels=one.cancels,
-            )
-            for one in documents
-        ],
-        money.total(one.amount for one in payments),
-        [NamedPayment(one.identity, one.statement, one.amount) for one in payments if one.statement],
-    ).receivables
 
 
 def _obstacle(newest: StatementDocument, payout: Payout) -> str | None:

@@ -1,4 +1,4 @@
-"""The payments in sealed lines, of some accounts."""
+"""The payments in sealed lines."""
 
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -37,10 +37,10 @@ class SealedPayments(NamedTuple):
     until: datetime | None
 
 
-def sealed_payments(files: Objects, first: Period, accounts: Collection[Account]) -> SealedPayments:
+def sealed_payments(files: Objects, first: Period, accounts: Collection[Account] | None = None) -> SealedPayments:
     """Return the sealed payments of accounts that count in a period or a later one, in their order.
 
-    Raises ``ToolError`` if a file cannot be read.
+    ``accounts``: ``None`` for all. Raises ``ToolError`` if a file cannot be read.
     """
     since = first.first_day - EARLIER
     parts = list(filter(None, map(part_of_lines, files.keys())))
@@ -57,11 +57,12 @@ def sealed_payments(files: Objects, first: Period, accounts: Collection[Account]
     return SealedPayments(payments, max((part.quarter_hour.end for part in parts), default=None))
 
 
-def _payments_in(files: Objects, key: str, first: str, accounts: Collection[Account]) -> Iterator[SealedPayment]:
+def _payments_in(files: Objects, key: str, first: str, accounts: Collection[Account] | None) -> Iterator[SealedPayment]:
     with files.open(key) as file:
         for line in read_lines(file):
             account = Account(line["agency"], line["currency"])
-            if line["type"] == PAYMENT and account in accounts and line["period"] >= first:
+            is_of = accounts is None or account in accounts
+            if line["type"] == PAYMENT and is_of and line["period"] >= first:
                 identity = Identity(line["source"], line["id"])
                 statement, reason = line["statement"], line["reason"]
                 amount, recorded_at = Decimal(line["amount"]), line["recorded_at"]

@@ -14,7 +14,7 @@ from quarterhour_tools.accounting.journal_csv import COLUMNS
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
 from tests.e2e.test_rerate import serving
-from tests.support.accounting import content, write_period
+from tests.support.accounting import content, lines_file, write_period
 from tests.support.repository import ROOT
 from tests.support.system import opened
 
@@ -38,6 +38,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         credit = {"agency": "43", "number": f"S-{month:02d}", "collects": "marketplace", "proceeds": "1000.00"}
         documents = [content(opening=own, **common), content(opening=owed, **credit, **common)]
         write_period(tmp_path / "sealed", documents, period)
+    last = tmp_path / "sealed/ledger/dt=2027-01-01/quarter=0000/lines.csv.gz"
+    last.parent.mkdir(parents=True)
+    last.write_bytes(lines_file([]))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

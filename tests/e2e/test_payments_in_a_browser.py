@@ -1,7 +1,10 @@
 """Payments of statements in Chromium: the open statement is preselected, and every page says what is paid of it."""
 
+import csv
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -216,6 +219,32 @@ def reminded(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> None
     shown(browser, "Reminded: Harbour Books Ltd 42.")
     (sent,) = call(f"{server.url}/threads/agencies/42/messages")[1]["items"]
     assert (sent["text"], sent["role"]) == (f"Hello.\n{text}", "finance")
+
+
+def test_what_was_open_at_the_end_of_a_day_is_shown_and_saved(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer
+) -> None:
+    """At the end of November no statement of November was issued, and nobody is reminded of the past."""
+    server, world = market
+    browser.set_clock(datetime(2026, 12, 5, 12, tzinfo=UTC))
+    open_as(browser, f"{server.url}/console/receivables", issuer, "finance")
+    shown(browser, "Harbour Books Ltd 43")
+    browser.page.get_by_label("At the end of a day").fill("2026-11-30")
+    browser.page.get_by_role("button", name="Show", exact=True).click()
+    shown(browser, "What was open at the end of Nov 30, 2026")
+    with server.turns.taken():
+        (past,) = world.read("/receivables", on="2026-11-30")["totals"]
+    assert texts(browser, ".card .figure")[0] == past["open"]
+    assert "Remind" not in browser.evaluate("document.body.innerText")
+    assert browser.violations() == []
+    with browser.page.expect_download() as saved:
+        browser.click("Download all as CSV")
+    columns, *rows = csv.reader(StringIO(saved.value.path().read_text("utf-8-sig")))
+    at = {name: place for place, name in enumerate(columns)}
+    assert sum(Decimal(row[at["not_due"]]) for row in rows) == Decimal(past["aging"]["not_due"])
+    browser.follow("link", "What is open now")
+    shown(browser, "Harbour Books Ltd 43")
+    assert "on=" not in browser.page.url
 
 
 def test_open_items_lead_to_reminders_and_to_the_running_statement_that_the_agency_sees_too(

@@ -112,6 +112,28 @@ def _rows(path: Path, delimiter: str = ",", encoding: str = "utf-8") -> list[lis
         return list(csv.reader(text, delimiter=delimiter))
 
 
+def test_receivables_at_the_end_of_a_day_are_what_was_issued_and_paid_by_then(
+    books: tuple[Books, Path], tmp_path: Path
+) -> None:
+    made, folder = books
+    out = tmp_path / "receivables.csv"
+    for on, listed in made.open.items():
+        assert main(["receivables", str(folder), "--on", on.isoformat(), "--csv", str(out)]) == 0
+        columns, *rows = _rows(out)
+        items = [dict(zip(columns, cells, strict=True)) for cells in rows]
+        found = {
+            one["number"] or f"{one['agency']}#{one['currency']}": Decimal(one["balance"])
+            for one in items
+            if one["agency"]
+        }
+        assert found == made.expected.open(on) == listed, on
+        sums: dict[str, Decimal] = defaultdict(Decimal)
+        for one in items:
+            sums[one["currency"]] += Decimal(one["balance"]) * (1 if one["agency"] else -1)
+        assert not any(sums.values()), "the last rows are the sums"
+    assert sum(map(len, made.open.values())) > 100
+
+
 ACCOUNTS = """
 currency = "EUR"
 [accounts]

@@ -30,7 +30,7 @@ class Books:
         self.expected = ExpectedBooks()
         self.numbers: dict[str, str] = {}
         self.open: dict[date, dict[str, Decimal]] = {}
-        self.listed: dict[date, dict[str, Decimal]] = {}
+        """What the API says is open at the ends of some days: of documents, and of accounts what clears nothing."""
         self._payments = 0
 
     def run(self) -> None:
@@ -52,7 +52,17 @@ class Books:
             self._send(sorted(rest, key=lambda one: one["time"]))
             late = following
         self._close(12, at(LAST, 6))
+        for month in range(2, 13):
+            for on in (date(2026, month, 1) - timedelta(1), date(2026, month, 10)):
+                self.open[on] = self._listed(on)
         self.replay.finish(closes=False)
+
+    def _listed(self, on: date) -> dict[str, Decimal]:
+        found: dict[str, Decimal] = {}
+        for account in local_api.items(self.stack, "/receivables", on=on.isoformat()):
+            found.update({one["number"]: Decimal(one["open"]) for one in account["statements"]})
+            found[f"{account['agency']}#{account['currency']}"] = -Decimal(account["unallocated"])
+        return {name: amount for name, amount in found.items() if amount}
 
     def _send(self, bodies: list[Body], *, late: bool = False) -> None:
         before = self.replay.verdicts["recorded"]

@@ -9,11 +9,14 @@ const RECENT_DAYS = 7;
 
 const isPaid = ({ payments }) => /[1-9]/.test(payments);
 
-/** Returns the accounts with something open, of an agency or without one of all, and their sums by currency. */
-export async function receivables(agency) {
+/**
+ * Returns the accounts with something open, of an agency or without one of all, and their sums by currency: now, or at
+ * the end of a day that is over.
+ */
+export async function receivables(agency, on) {
   const found = { items: [], totals: [] };
   for (let next, more = true; more; more = Boolean(next)) {
-    const page = await get(withQuery("/receivables", { agency, limit: MOST, next }));
+    const page = await get(withQuery("/receivables", { agency, on, limit: MOST, next }));
     found.items.push(...page.items);
     found.totals.push(...page.totals);
     ({ next } = page);

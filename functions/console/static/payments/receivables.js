@@ -1,6 +1,8 @@
 /** Receivables: what agencies owe, what of it is overdue, and what they paid; by currency, age and agency. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { useNames } from "../lib/agencies.js";
+import { laterDay, today } from "../lib/calendar.js";
+import { Filters } from "../lib/filters.js";
 import * as format from "../lib/format.js";
 import { AgencyName, accountStatementAddress, agencyColumn } from "../lib/links.js";
 import { List } from "../lib/list.js";
@@ -17,12 +19,19 @@ const AGE_TEXTS = {
 };
 
 /** The page. */
-export function Receivables({ query: { currency } }) {
-  const { value, problem, again } = useLoaded(() => receivables(), "");
+export function Receivables({ query }) {
+  const { currency, on } = query;
+  const { value, problem, again } = useLoaded(() => receivables(undefined, on), on ?? "");
   const [chosen, setChosen] = useState([]);
   const [asked, setAsked] = useState(null);
   const [reminded, setReminded] = useState([]);
-  if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
+  const day = html`
+    <${Filters} parts=${["receivables"]} query=${query} label="Day" read=${(fields) => ({ ...fields, currency })}>
+      <label>At the end of a day that is over
+        <input type="date" name="on" defaultValue=${on} max=${laterDay(today(), -1)} />
+      </label>
+    <//>`;
+  if (!value) return html`${day}<${Pending} problem=${problem} retry=${again} />`;
   const all = byCurrency(value.items.map(rowOf), value.totals);
   const shown = all.filter((one) => !currency || one.currency === currency);
   const choose = (keys, isChosen) => {
@@ -35,10 +44,14 @@ export function Receivables({ query: { currency } }) {
     setChosen([]);
   };
   return html`
+    ${day}
+    ${on && html`<p class="note">What was open at the end of ${format.day(on)}: by the documents that were issued and
+      the payments that were recorded until then. It is the same for ever.
+      ${" "}<${Link} to=${address(["receivables"], { currency })}>What is open now<//></p>`}
     ${all.length > 1 && html`
       <nav class="switch" aria-label="Currency">
         ${["", ...all.map((one) => one.currency)].map((one) => html`
-          <${Link} key=${one} to=${address(["receivables"], { currency: one })}
+          <${Link} key=${one} to=${address(["receivables"], { currency: one, on })}
             aria-current=${one === (currency ?? "") ? "true" : undefined}>${one || "All"}<//>`)}
       </nav>`}
     ${!all.length && html`<p class="empty">Nothing is open: no statement, and no payment.</p>`}
@@ -48,7 +61,7 @@ export function Receivables({ query: { currency } }) {
         The messages are on the pages of the agencies.
       </p>`}
     ${shown.map((one) => html`
-      <${Currency} key=${one.currency} ...${one} ...${{ chosen, choose, setAsked }} />`)}
+      <${Currency} key=${one.currency} ...${one} ...${{ chosen, choose, setAsked, on }} />`)}
     <p>
       <${Link} to=${address(["payouts"])}>Payouts<//>: what the marketplace owes to agencies whose sales it collects.
     </p>
@@ -65,7 +78,7 @@ export function Receivables({ query: { currency } }) {
 
 const many = (number, one, more) => `${format.count(number)} ${number === 1 ? one : more}`;
 
-function Currency({ currency, rows, chosen, choose, setAsked, ...sums }) {
+function Currency({ currency, rows, chosen, choose, setAsked, on, ...sums }) {
   const { open, overdue, credits, unallocated, paid, ages, late, oldestDue } = sums;
   const owing = rows.filter((one) => Number(one.open) > 0).length;
   const sumOf = (value) => html`<${Amount} value=${value} currency=${currency} />`;
@@ -92,14 +105,14 @@ function Currency({ currency, rows, chosen, choose, setAsked, ...sums }) {
           </p>
         </section>
         <section class="card total">
-          <h3>Paid this month</h3>
+          <h3>${on ? `Paid from ${on.slice(0, 7)}-01 to ${on}` : "Paid this month"}</h3>
           <p class="figure">${sumOf(paid)}</p>
           <p class="note">payments less payouts, of all agencies</p>
         </section>
       </div>
       ${rows.length > 0 && html`
         <${Aging} ages=${ages} currency=${currency} />
-        <${Accounts} ...${{ currency, rows, chosen, choose, setAsked }} />`}
+        <${Accounts} ...${{ currency, rows, chosen, choose, setAsked, on }} />`}
     </section>`;
 }
 
@@ -124,9 +137,9 @@ function Aging({ ages, currency }) {
 }
 
 /** The accounts of a currency with open items. Those with overdue statements can be chosen and reminded. */
-function Accounts({ currency, rows, chosen, choose, setAsked }) {
+function Accounts({ currency, rows, chosen, choose, setAsked, on }) {
   const names = useNames();
-  const reminds = may(...REMINDERS);
+  const reminds = !on && may(...REMINDERS);
   const late = rows.filter((one) => one.late.length);
   const columns = [
     ...(reminds ? [{ key: "pick", title: "", value: null, kind: "pick", cell: pick(chosen, choose) }] : []),
@@ -138,6 +151,8 @@ function Accounts({ currency, rows, chosen, choose, setAsked }) {
     ...["Open", "Overdue", "Credits"].map((title) => ({ key: title.toLowerCase(), title, type: "money" })),
     { key: "unallocated", title: "Unallocated", type: "money", hidden: true },
     { key: "balance", title: "Balance", type: "money", hidden: true },
+    ...Object.entries(AGE_TEXTS).map(([key, title]) =>
+      ({ key, title, type: "money", value: ({ aging }) => aging[key], hidden: true })),
     { key: "oldestDue", title: "Oldest due", type: "day" },
     { key: "lastMonth", title: "Last paid in", type: "month" },
     { key: "lastPaid", title: "Last paid", type: "money" },
@@ -153,7 +168,7 @@ function Accounts({ currency, rows, chosen, choose, setAsked }) {
           Choose all with overdue statements
         </button>
       </p>`}
-    ${!reminds && late.length > 0 && html`<p class="note">People of finance and support send reminders.</p>`}`;
+    ${!reminds && !on && late.length > 0 && html`<p class="note">People of finance and support send reminders.</p>`}`;
 }
 
 const pick = (chosen, choose) => ({ key, agency, late }) => late.length > 0 && html`
