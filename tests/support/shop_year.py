@@ -102,6 +102,8 @@ class Year:
                 self._send("orders/paid", {**order, "cancelled_at": None})
             else:
                 self._send("orders/paid", order)
+                if pick.random() < 0.3:
+                    self._edit(order, items)
                 refunded = self._refunds(order, items)
         else:
             self._send("orders/updated", order)
@@ -138,6 +140,18 @@ class Year:
             "discount_allocations": [{"amount": shown(one["off"]), "amount_set": money_set(one["off"])}],
         }
         return line | ({"price_set": money_set(one["price"])} if one["id"] % 3 else {})
+
+    def _edit(self, order: dict[str, Any], items: list[dict[str, Any]]) -> None:
+        """Send the order with more of one of its items, as an edit has left it."""
+        one = self.random.choice(items)
+        more = self.random.randint(1, 3)
+        one["of"] += more
+        one["net"] += more * one["price"]
+        self._add(one["vendor"], more * one["price"])
+        others = order["line_items"][len(items) :]
+        order["line_items"] = [*map(self._line, items), *others]
+        self._send("orders/edited", {"order_edit": {"id": order["id"] + 1, "order_id": order["id"]}})
+        self._send("orders/updated", order)
 
     def _refunds(self, order: dict[str, Any], items: list[dict[str, Any]]) -> int:
         """Send refunds of parts of items, some with an amount of the order as a whole; return their sum."""

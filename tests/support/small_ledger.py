@@ -1,5 +1,6 @@
 """A ledger in a few lines: what identities, refunds, voids and held events come to, apart from the product."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -21,6 +22,9 @@ class SmallLedger:
         assert not isinstance(event, Rejection), event
         known = self.events.setdefault(event.identity, event)
         self.duplicates += known is not event
+        if event.is_running_total and replace(known, amount=event.amount).digest == event.digest:
+            self.events[event.identity] = max(known, event, key=lambda one: one.amount) if event.type == SALE else known
+            return
         if known.digest != event.digest:
             self.conflicts.append(event)
 

@@ -118,6 +118,7 @@ def test_an_order_has_a_sale_for_each_item_after_its_discounts_by_the_money_of_t
         "id": MUG,
         "type": SALE,
         "subject": "Oak",
+        "runningtotal": "yes",
         "time": "2026-10-01T10:00:00Z",
         "data": {"amount": "21.99", "currency": "EUR", "order_id": "1001", "line": MUG[2:], "product": "MUG"},
     }

@@ -10,9 +10,10 @@ from quarterhour.file_formats.csv.cells import Cells
 from quarterhour.file_formats.csv.compiler import CURRENCY, ROW, Compiler, Value
 from quarterhour.file_formats.csv.row_map import rule_name
 from quarterhour.file_formats.csv.sections import Section
-from quarterhour.ledger.events.event import DETAILS, OF_CORRECTIONS, STATEMENT, VIEW, VOID
+from quarterhour.ledger.events.event import DETAILS, OF_CORRECTIONS, RUNNING_TOTAL, STATEMENT, VIEW, VOID
 
 ENVELOPE: Final = ("id", "source", "type", "subject")
+_OPTIONAL: Final = (RUNNING_TOTAL,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,11 @@ def event_map(event: Section, compiler: Compiler) -> EventMap:
             when=compiler.tests(event, "when"),
             amount=compiler.money_amount(data.text("amount"), data.path("amount")) if has_amount else None,
             time=compiler.time(event) if "time" in event else None,
-            envelope={name: compiler.value(event, name, compiler.text) for name in ENVELOPE},
+            envelope={
+                name: compiler.value(event, name, compiler.text)
+                for name in (*ENVELOPE, *_OPTIONAL)
+                if name in event or name in ENVELOPE
+            },
             data={
                 name: compiler.value(data, name, compiler.maker(name))
                 for name in ("currency", "commission_rate", "commission", "kind", STATEMENT, *DETAILS, *OF_CORRECTIONS)

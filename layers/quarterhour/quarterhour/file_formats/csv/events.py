@@ -20,7 +20,7 @@ from quarterhour.file_formats.csv.summary import ConvertedRow, CurrencySums
 from quarterhour.file_formats.csv.table import BadRow, CsvRecord, Table
 from quarterhour.file_formats.csv.totals import FileTotals
 from quarterhour.file_formats.item_key import key_of
-from quarterhour.ledger.events.event import ROW_KEY, Event, Rejection, read_event
+from quarterhour.ledger.events.event import ROW_KEY, RUNNING_TOTAL, YES, Event, Rejection, read_event
 from quarterhour.model import money
 
 _KEY: Final = "\0"
@@ -271,6 +271,8 @@ def _body(cells: Cells, event_map: EventMap, numbers: NumberForm) -> dict[str, A
     amount = event_map.amount(cells) if event_map.amount else money.ZERO
     body: dict[str, Any] = {"specversion": "1.0"}
     body |= {field: value(cells, amount) for field, value in event_map.envelope.items()}
+    if body.get(RUNNING_TOTAL) != YES:
+        body.pop(RUNNING_TOTAL, None)
     if event_map.time:
         body["time"] = event_map.time(cells, amount).isoformat().replace("+00:00", "Z")
     figures = {"amount": money.plain(amount)} if event_map.amount else {}

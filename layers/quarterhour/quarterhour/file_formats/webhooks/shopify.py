@@ -7,8 +7,9 @@ https://shopify.dev/docs/api/admin-rest/latest/resources/refund. A payload is kn
   what the item costs after its discounts. An order that was cancelled without a refund is voided, item by item.
 - a refund (``refunds/create``): what is refunded of each item. ``order_adjustments`` say how far that is from the
   money: less is taken off the items, and more is a refund of the order as a whole, as shipping is.
-- an order edit (``orders/edited``): nothing. ``orders/updated`` has the items that it adds, and ``refunds/create``
-  those that it removes.
+- an order edit (``orders/edited``): nothing. ``orders/updated`` has the items that it adds or of which it adds some,
+  and ``refunds/create`` those that it removes. ``quantity`` never falls: removed items stay in it. So the amount of an
+  item is a running total (``ledger/recording/running_totals.py``), of which the highest counts.
 
 The events are those of the export file, which has no ids of items (``file_formats/csv/maps/shopify_orders.toml``): an
 item is known by its order's id, its SKU, its name and its vendor, and equal items of an order are one. So a refund,
@@ -39,7 +40,7 @@ from quarterhour.file_formats.webhooks.payload import (
     text_of,
     time_of,
 )
-from quarterhour.ledger.events.event import REFUND, SALE, VOID
+from quarterhour.ledger.events.event import REFUND, RUNNING_TOTAL, SALE, VOID, YES
 from quarterhour.model import money
 from quarterhour.model.fields import shown
 
@@ -223,12 +224,17 @@ class _Order:
             "line": item.key,
             "product": item.product,
         }
-        return event((self._source, f"{self._id}:{item.key}"), SALE, item.agency, at, data)
+        return _of_item((self._source, f"{self._id}:{item.key}"), SALE, item.agency, at, data)
 
     def _void(self, item: _Item, at: str) -> dict[str, Any]:
         sale = f"{self._id}:{item.key}"
         data = {"currency": self._currency, "refers_to": sale, "reason": "cancelled"}
-        return event((self._source, f"{sale}:cancelled"), VOID, item.agency, at, data)
+        return _of_item((self._source, f"{sale}:cancelled"), VOID, item.agency, at, data)
+
+
+def _of_item(identity: tuple[str, str], type_: str, agency: str, at: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an event of an item, whose quantity an order edit may raise later."""
+    return {**event(identity, type_, agency, at, data), RUNNING_TOTAL: YES}
 
 
 def _parts(item: _Item, settings: MapSettings, *, included: bool) -> dict[str, Decimal]:
@@ -345,7 +351,7 @@ class _Refund:
         tax = shares(item.tax, [amount, off], self._currency)[0] if off else item.tax
         parts = {"amount": money.negated(amount), "tax": money.negated(tax)}
         data = _data(parts, self._currency) | {"refers_to": sale, "line": item.key, "product": item.product}
-        return event((self._source, f"{sale}:refund:{self._id}"), REFUND, item.agency, at, data)
+        return _of_item((self._source, f"{sale}:refund:{self._id}"), REFUND, item.agency, at, data)
 
     def _of_whole(self, items: list[_Item], amount: Decimal, at: str) -> list[dict[str, Any]]:
         """Return the refunds of an amount that is of no item, by the agencies whose items are refunded."""

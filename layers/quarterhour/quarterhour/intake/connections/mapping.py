@@ -15,7 +15,7 @@ from quarterhour.intake.connections.parked import LONGEST_REASON
 from quarterhour.intake.connections.request import Payload
 from quarterhour.intake.messages import PARKED
 from quarterhour.intake.service import Seconds, record_all
-from quarterhour.ledger.events.event import read_event
+from quarterhour.ledger.events.event import Event, Rejection, read_event
 from quarterhour.ledger.recording.metrics import count_outcomes
 from quarterhour.ledger.recording.outcomes import Outcome, Verdict
 from quarterhour.ledger.recording.service import Recorder
@@ -26,7 +26,8 @@ from quarterhour.model.fields import printable
 class Taken(NamedTuple):
     """What became of a delivery: the outcomes of its events, what rules excluded, and why it is parked, if it is.
 
-    ``waits_for``: the keys of the unknown events to which some of its events refer, as ``<source>#<id>``.
+    ``waits_for``: the keys of the events to which some of its events refer, and with which it is applied again, as
+    ``<source>#<id>``.
     """
 
     outcomes: Sequence[Outcome] = ()
@@ -76,7 +77,14 @@ class DeliveryRecorder:
         count_outcomes(outcomes)
         if any(one.verdict is Verdict.UNAVAILABLE for one in outcomes):
             raise UnavailableError("events of a delivery could not be written in time")
-        return Taken(outcomes, found.excluded, _reason(outcomes))
+        return Taken(outcomes, found.excluded, _reason(outcomes), _waits_for(events, outcomes))
+
+
+def _waits_for(events: Sequence[Event | Rejection], outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """Return the sales of refunds that are refused: an edit that is delivered later may raise what was sold."""
+    refused = (event for event, one in zip(events, outcomes, strict=True) if one.verdict is Verdict.REJECTED)
+    sales = (one.linked_to for one in refused if isinstance(one, Event) and one.is_running_total)
+    return tuple(dict.fromkeys(str(one) for one in sales if one))
 
 
 def _reason(outcomes: Sequence[Outcome]) -> str:

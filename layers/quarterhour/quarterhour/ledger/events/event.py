@@ -48,6 +48,9 @@ APPROVED_BY: Final = "approved_by"
 """The fact of an event that names the second person, who approved it."""
 ROW_KEY: Final = "rowkey"
 """The extension attribute of an event that says which row of a file it is, if its id depends on the row's place."""
+RUNNING_TOTAL: Final = "runningtotal"
+"""The extension attribute of a sale whose amount is that of an item so far, and of what corrects it: ``yes``."""
+YES: Final = "yes"
 MAX_EXTRA_BYTES: Final = 4096
 
 _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
@@ -60,6 +63,8 @@ _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
     ),
 }
 TYPES: Final = (SALE, REFUND, VOID, ADJUSTMENT, PAYMENT, VIEW)
+_IS_RUNNING: Final = f'"{RUNNING_TOTAL}":"{YES}"'
+"""What the attributes of an event of a running total hold, as canonical JSON."""
 _CORRECTIONS: Final = frozenset({REFUND, VOID, ADJUSTMENT})
 """The types that can refer to a sale, of any source."""
 _REFERENCE: Final = ("refers_to", "refers_to_source")
@@ -137,6 +142,11 @@ class Event:
     def with_token(self, token: str) -> "Event":
         """Return the event with a token in place of its customer's name."""
         return replace(self, details={**self.details, CUSTOMER: token})
+
+    @property
+    def is_running_total(self) -> bool:
+        """Whether the event is of an item whose amount is that so far."""
+        return self.attributes is not None and _IS_RUNNING in self.attributes
 
     @property
     def linked_to(self) -> Identity | None:

@@ -101,7 +101,7 @@ def _first_period_after(claim: Claim, event: Event, settings: RecordingSettings)
 def _not_recorded(event: Event, ticket: Ticket | None, remembered: timedelta | None) -> Outcome:
     """Return the outcome of an event that is not in the ledger."""
     reason = None
-    problems: tuple[FieldProblem, ...] = (_TRY_AGAIN,)
+    problems: tuple[FieldProblem, ...] = (TRY_AGAIN,)
     verdict = Verdict.UNAVAILABLE
     if ticket is None:
         problems = (_NO_TOKEN,)
@@ -131,7 +131,8 @@ def _discarded(why: str) -> FieldProblem:
     return FieldProblem("id", f"was held, and discarded by an operator: {why}", "a new id for a new event")
 
 
-_TRY_AGAIN: Final = FieldProblem("", "could not be written now", "the same item again, a little later")
+TRY_AGAIN: Final = FieldProblem("", "could not be written now", "the same item again, a little later")
+"""The problem of an event that is unavailable."""
 _NO_TOKEN: Final = FieldProblem(
     "data.customer", "has no token, as the vault is not available", "the same item again, a little later"
 )

@@ -79,7 +79,28 @@ class Recorder:
             # All at first: an event that must wait now may have been claimed by an earlier request.
             self._appends.append(tickets if way is Way.ALONE else chosen, request)
         self._forget_held(tickets)
-        return outcomes(items, by_identity, request.settings)
+        found = outcomes(items, by_identity, request.settings)
+        if any(isinstance(one, Event) and one.is_running_total for one in items):
+            return self._completed(items, found, request)
+        return found
+
+    def _completed(
+        self, items: Sequence[Event | Rejection], found: Sequence[Outcome], request: RecordingRequest
+    ) -> list[Outcome]:
+        """Return the outcomes of items, once what those of running totals say beyond the first is recorded."""
+        # Loaded for the few that need it, so that a function starts without it.
+        from quarterhour.ledger.recording.running_totals import RunningTotals  # noqa: PLC0415
+
+        def record(event: Event) -> Outcome:
+            seconds = (request.until - clock.now()).total_seconds()
+            (outcome,) = self.record([event], f"{request.id}.{event.identity.id}", seconds)
+            return outcome
+
+        totals = RunningTotals(record, self._claims, self._segments)
+        return [
+            totals.completed(item, one) if isinstance(item, Event) and item.is_running_total else one
+            for item, one in zip(items, found, strict=True)
+        ]
 
     def accounts(self, identities: Sequence[Identity]) -> dict[Identity, Account]:
         """Return the accounts of recorded events, as far as they are in the ledger."""

@@ -84,9 +84,14 @@ class Ticket:
 
     @property
     def _is_released(self) -> bool:
-        """Whether the event is to be recorded without its reference: a void or a re-rating would say nothing then."""
+        """Whether the event is to be recorded without its reference: a void or a re-rating would say nothing then.
+
+        A refund of a running total may be more than is left of the one sale that it names.
+        """
         event, held = self.event, self.held
-        if held is None or held.problems or held.reservation.reason is not HeldReason.UNKNOWN_SALE:
+        if held is None or held.reservation.reason is not HeldReason.UNKNOWN_SALE:
+            return False
+        if held.problems and not event.is_running_total:
             return False
         return event.without_sale and event.linked_to is not None and can_be_unlinked(event) and self._admits(event)
 
