@@ -1,6 +1,6 @@
 """Years of events with rate cards of all kinds are charged as an independent computation says, to the last decimal.
 
-The computation starts from the events as they were sent. It is compared with each sealed line, live totals, statements,
+The computation starts from the events as they were sent. It is compared with each sealed line, summaries, live totals, statements,
 their files and journals, and the product's own proof. A failure names its seed, which plays the same year again.
 """
 
@@ -13,13 +13,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from quarterhour.proof.verify import verify
+from quarterhour_tools.cli import main
 from tests.invariants.computation import NONE, Charged, Line
 from tests.invariants.computed_months import Document, Ledger, Months
+from tests.invariants.made_up_rate_cards import LINE_NAMES
 from tests.invariants.made_up_year import AGENCIES, DEFAULT_RATE, GRACE_DAYS, ZONE, Size, Year
 from tests.invariants.trial import on_trial
 from tests.support.sealing import opening
@@ -28,6 +31,18 @@ if TYPE_CHECKING:
     from tests.invariants.computation import Account
     from tests.invariants.computed_months import Month
 
+ACCOUNTS: Final = "\n".join(
+    [
+        'currency = "EUR"\n[accounts]\npayments = "payments"\nopening = "opening"\nproceeds = "proceeds"',
+        '[receivable]\naccount = "agencies"\n[payable]\naccount = "agencies"',
+        *(
+            f'[[revenue]]\nscheme = "{scheme}"\ncharge = "{name}"\naccount = "{name}"\nvat_account = "vat"'
+            for scheme in ("standard", "exempt")
+            for name in (*LINE_NAMES, "listing fee", "minimum")
+        ),
+    ]
+)
+"""A map of accounts: each charge has an account of its name."""
 NEAR: Final = Fraction(1, 10**16)
 """A group's charge is shared with 20 decimal places for each tier."""
 
@@ -38,6 +53,7 @@ class Comparison:
     def __init__(self, year: Year) -> None:
         self._year = year
         self._place = year.place
+        self._documents: dict[str, Document] = {}
         bucket = year.place.stack.bucket
         self._files = {key: bucket.open(key).read() for key in bucket.keys()}  # noqa: SIM118 - no dict
         lines = year.computation.lines
@@ -57,6 +73,18 @@ class Comparison:
                 sums[place] = sums[place].plus(found).plus(line.charged, -1)
             else:
                 assert (found, Fraction(row["amount"])) == (line.charged, line.amount), id_
+        assert {place: one for place, one in sums.items() if one != Charged()} == {}
+
+    def summaries(self) -> None:
+        """Compare the sums of all runs by account and month."""
+        sums: defaultdict[Any, Charged] = defaultdict(Charged)
+        for key in (one for one in self._files if one.endswith("summary.csv")):
+            for row in csv.DictReader(io.StringIO(self._files[key].decode(), newline="")):
+                place = (row["agency"], row["currency"]), row["period"]
+                sums[place] = sums[place].plus(line_of(row))
+        for line in self._year.computation.lines.values():
+            place = line.account, line.period
+            sums[place] = sums[place].plus(line.charged, -1)
         assert {place: one for place, one in sums.items() if one != Charged()} == {}
 
     def _rows(self, key: str) -> list[dict[str, str]]:
@@ -104,13 +132,36 @@ class Comparison:
 
     def _document(self, prefix: str, document: Document) -> None:
         """Compare the content of a document, and its electronic invoice, if it has one."""
-        compare(json.loads(self._files[f"{prefix}statement.json"]), document)
+        shown = json.loads(self._files[f"{prefix}statement.json"])
+        self._documents[shown["number"]] = document
+        compare(shown, document)
         if invoice := self._files.get(f"{prefix}statement.xml"):
             sign = -1 if "<CreditNote" in invoice.decode() else 1
             taxes = re.findall(r"<cac:TaxTotal>\s*<cbc:TaxAmount[^>]*>(.*?)<", invoice.decode())
             assert sign * Fraction(taxes[0]) == document.tax, prefix
             (base,) = re.findall(r"<cbc:TaxExclusiveAmount[^>]*>(.*?)<", invoice.decode())
             assert sign * Fraction(base) == document.commission, prefix
+
+    def journals(self, folder: Path, periods: Sequence[str]) -> None:
+        """Compare what journals book on the account of each charge, of tax, payments and proceeds, by document."""
+        self._place.stack.bucket.copy_to(folder)
+        (folder / "accounts.toml").write_text(ACCOUNTS, "utf-8")
+        booked: defaultdict[str, defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+        for period in periods:
+            out = folder / f"{period}.csv"
+            options = ["--period", period, "--accounts", str(folder / "accounts.toml"), "--out", str(out)]
+            assert main(["journal", str(folder), *options]) == 0
+            for row in csv.DictReader(io.StringIO(out.read_text("utf-8"), newline="")):
+                booked[row["number"]][row["account"]] += Fraction(row["credit"] or 0) - Fraction(row["debit"] or 0)
+        for number, document in self._documents.items():
+            due: defaultdict[str, Fraction] = defaultdict(Fraction)
+            for (_, name), (_, shown) in document.bases.items():
+                due[name] += shown
+            due |= {"vat": document.tax, "proceeds": -document.proceeds[1], "payments": -document.paid}
+            due["opening"] = document.opened
+            due["agencies"] = -sum(due.values())
+            found = {name: amount for name, amount in booked[number].items() if amount}
+            assert found == {name: amount for name, amount in due.items() if amount}, number
 
     def proof(self) -> None:
         """Let the product prove its own files."""
@@ -175,7 +226,7 @@ SLOW: Final = [*((seed, Size(3, 40)) for seed in (2, 3, 4, 5, 6, 7, 13)), (8, Si
     ("seed", "size"),
     [*FAST, *(pytest.param(*one, marks=[pytest.mark.slow, pytest.mark.timeout(900)]) for one in SLOW)],
 )
-def test_a_year_is_charged_as_the_computation_says(seed: int, size: Size) -> None:
+def test_a_year_is_charged_as_the_computation_says(seed: int, size: Size, tmp_path: Path) -> None:
     start, rounding = datetime(2026, 10, 1, 6, tzinfo=UTC), ("half-even", "half-up")[seed % 2]
     calendar: dict[str, Any] = {"time_zone": ZONE, "grace_days": GRACE_DAYS, "first_period": "2026-10"}
     with on_trial(start=start, **calendar, rounding=rounding, commission_rate=DEFAULT_RATE) as place:
@@ -183,8 +234,10 @@ def test_a_year_is_charged_as_the_computation_says(seed: int, size: Size) -> Non
         year.play(size)
         found = Comparison(year)
         found.lines()
+        found.summaries()
         periods = [f"{2026 + (9 + number) // 12}-{(9 + number) % 12 + 1:02d}" for number in range(size.months)]
         for period in periods:
             found.live(period)
         found.statements(periods)
+        found.journals(tmp_path, periods)
         found.proof()
