@@ -1,7 +1,8 @@
 """Years of events with rate cards of all kinds are charged as an independent computation says, to the last decimal.
 
-The computation starts from the events as they were sent. It is compared with each sealed line, summaries, live totals, statements,
-their files and journals, and the product's own proof. A failure names its seed, which plays the same year again.
+The computation starts from the events as they were sent. It is compared with each sealed line, summaries, live totals,
+statements, their files and journals, and the product's own proof. A failure names its seed, which plays the same year
+again.
 """
 
 import csv
@@ -159,7 +160,7 @@ class Comparison:
                 due[name] += shown
             due |= {"vat": document.tax, "proceeds": -document.proceeds[1], "payments": -document.paid}
             due["opening"] = document.opened
-            due["agencies"] = -sum(due.values())
+            due["agencies"] = -sum(due.values(), NONE)
             found = {name: amount for name, amount in booked[number].items() if amount}
             assert found == {name: amount for name, amount in due.items() if amount}, number
 
