@@ -107,8 +107,8 @@ def test_each_shipped_map_has_a_file() -> None:
     assert {name for name, _ in FILES.values()} | OTHER_FORMS == {one.stem for one in folder.glob("*.toml")}
 
 
-def sets(wanted: Any) -> list[str]:
-    return [part for name, value in VALUES.items() if name in wanted for part in ("--set", f"{name}={value}")]
+def sets(names: Any) -> list[str]:
+    return [part for name, value in VALUES.items() if name in names for part in ("--set", f"{name}={value}")]
 
 
 @pytest.mark.parametrize("file", FILES)
