@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -11,8 +12,9 @@ import pytest
 from quarterhour.file_formats.webhooks.delivery import Provider
 from quarterhour.model import exact_json
 from quarterhour_tools.cli import main
+from quarterhour_tools.emulator.faults import Faults, Spec
 from tests.e2e.test_send import serving
-from tests.support.connections import connect, deliver, state
+from tests.support.connections import call, connect, deliver, state
 from tests.support.shop_year import Year
 from tests.support.system import World, opened
 from tests.support.tables import ledger
@@ -74,6 +76,36 @@ def test_the_export_file_before_and_after_the_webhooks_changes_nothing(
     assert (found["parked"], found["delivered"]) == (0, len(deliveries))
     world.stack.invoke("watch", {})  # posts what was held
     assert net(world) == expected(year)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [4, 9])
+def test_deliveries_at_once_while_calls_fail_come_to_what_was_sold_and_the_file_changes_nothing(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    year = Year(seed, orders=25)
+    export = tmp_path / "orders_export.csv"
+    export.write_text(year.export, "utf-8")
+    bodies = [payload.encode() for _, payload in year.deliveries * 2]
+    year.random.shuffle(bodies)
+    spec = Spec.parse(f"throttle=0.05,reset-before=0.02,reset-after=0.05,statements-after=0.05,seed={seed}")
+    with Faults(spec).installed() as faults, opened({"Intake": "queue"}) as world:
+        connect(world, provider=Provider.SHOPIFY, agency={"field": "vendor"})
+        take(world, year.deliveries[0][1])  # the function is loaded once, by one thread
+        with faults.at_work(), ThreadPoolExecutor(6) as threads:
+            statuses = list(threads.map(lambda body: deliver(world, body, provider=Provider.SHOPIFY).status, bodies))
+        assert {*statuses} <= {200, 503}
+        for body in bodies:  # as the provider does after a 503
+            take(world, body.decode())
+        world.stack.invoke("watch", {})
+        call(world, "POST", "/connections/shop/parked")
+        world.drain()
+        assert state(world)["parked"] == 0
+        assert net(world) == expected(year)
+        with serving(world) as url:
+            code, sent = run(capsys, "send", export, "--map", "shopify_orders", "--url", url)
+        assert (code, sent["duplicate"]) == (0, sent["sent"])
+        assert net(world) == expected(year)
 
 
 @pytest.mark.slow
