@@ -157,6 +157,7 @@ class Party(NamedTuple):
     iban: str | None = None
     post_code: str | None = None
     town: str | None = None
+    registration_number: str | None = None
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> Self:
