@@ -3,6 +3,7 @@
 import argparse
 import json
 import queue
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,12 +18,12 @@ from quarterhour_client import Result
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from quarterhour.file_formats.csv.summary import FileSummary
 from quarterhour.model.fields import printable
 from quarterhour_tools.csv import maps as csv_maps
 from quarterhour_tools.csv.file_events import FileEvents
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading import event_through
+from quarterhour_tools.loading.connected_file import ConnectedFile, UnknownAgencyError, connected_file
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Batch, Delivery, StoppedError, batches, unanswered
 from quarterhour_tools.loading.input_lines import STDIN
 from quarterhour_tools.loading.ndjson import NOT_JSON, Line, Lines, open_lines
@@ -115,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     path = args.receipts or (Path(f"{args.file}.receipts") if args.file != STDIN else None)
     with ExitStack() as context:
         remote = api(args, connections=args.at_once)
-        name, csv = context.enter_context(_ndjson(args, remote))
+        name, is_whole = context.enter_context(_ndjson(args, remote))
         lines = context.enter_context(open_lines(name))
         receipts = context.enter_context(open_receipts(path, remote.url)) if path else Receipts()
         bar = context.enter_context(_bar(console))
@@ -134,38 +135,42 @@ def run(args: argparse.Namespace) -> int:
             delivery.stop(_INTERRUPTED)
             receipts.save()
     shown = _show(console, receipts.tally, path, problem, as_json=args.json)
-    return shown if csv is None or csv.is_good else 1
+    return shown if is_whole else 1
 
 
 @contextmanager
-def _ndjson(args: argparse.Namespace, remote: Remote) -> Iterator[tuple[str, FileSummary | None]]:
-    """Yield the name of a file of events: the input, or what its map makes of it, and what became of its rows.
+def _ndjson(args: argparse.Namespace, remote: Remote) -> Iterator[tuple[str, bool]]:
+    """Yield the name of a file of events: the input, or what its map makes of it, and whether that has all its rows.
 
     What a map makes is in a file that is deleted then.
     """
     if not args.map:
-        yield args.file, None
+        yield args.file, True
         return
     try:
         given = dict(csv_maps.setting(one) for one in args.set)
     except argparse.ArgumentTypeError as error:
         raise ToolError(f"--set: {error}") from error
-    if "webhooks" not in given and _sends_webhooks(remote, args.map):
-        given["webhooks"] = "yes"
-    file = FileEvents(args.file, args.map, given)
+    connected = connected_file(remote, args.map)
+    if connected:
+        given = {"webhooks": "yes", **connected.given(args.map, given)}
+    file, refused = FileEvents(args.file, args.map, given), list[str]()
     with NamedTemporaryFile(suffix=".ndjson") as made:
-        for one in file.events():
-            made.write(json.dumps(one.body, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        made.writelines(_written(file, connected, refused))
         made.flush()
-        yield made.name, file.summary
+        yield made.name, file.summary.is_good and not refused
 
 
-def _sends_webhooks(remote: Remote, map_: str) -> bool:
-    """Return whether a connection takes the webhooks of the provider whose export a map reads, as the same source."""
-    if map_ not in csv_maps.MAPS_OF_PROVIDERS.values():
-        return False
-    connections = remote.pages("/connections", {})
-    return any(csv_maps.MAPS_OF_PROVIDERS.get(one["provider"]) == map_ and one["source"] is None for one in connections)
+def _written(file: FileEvents, connected: ConnectedFile | None, refused: list[str]) -> Iterator[bytes]:
+    """Yield the events of a file as lines; add those whose agency nobody knows to ``refused``, and print them."""
+    for one in file.events():
+        try:
+            body = connected.event(one.body) if connected else one.body
+        except UnknownAgencyError as error:
+            refused.append(f"{one.body['id']}: {error}")
+            print(printable(refused[-1]), file=sys.stderr)
+            continue
+        yield json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def send(

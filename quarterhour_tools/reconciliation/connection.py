@@ -10,16 +10,15 @@ from typing import Any, Final
 
 from quarterhour.ledger.events.event import SALE, VOID
 from quarterhour.model import money
-from quarterhour.model.fields import label, printable
+from quarterhour.model.fields import printable
 from quarterhour_tools.csv.file_events import FileEvents
 from quarterhour_tools.csv.maps import MAPS_OF_PROVIDERS
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading.connected_file import ConnectedFile, UnknownAgencyError
 from quarterhour_tools.output import as_json, counted
 from quarterhour_tools.target.deployment import api
 from quarterhour_tools.target.remote import Remote, failure, segment
 
-_SHOPIFY: Final = "shopify"
-"""The provider whose export names agencies, as vendors."""
 _AT_ONCE: Final = 8
 _MANY: Final = 500
 _FOUND, _MISSING = 200, 404
@@ -65,10 +64,10 @@ def run(args: argparse.Namespace) -> int:
     map_ = args.map or MAPS_OF_PROVIDERS.get(provider)
     if map_ is None:
         raise ToolError(f"--map is missing: {provider} has no export file of its own")
-    file = FileEvents(args.file, map_, _given(args, connection))
-    by_vendor = _by_vendor(remote) if _is_by_id(connection) else None
+    connected = ConnectedFile.of(remote, connection)
+    file = FileEvents(args.file, map_, connected.given(map_, dict(args.set)))
     gaps = Gaps()
-    events = (one for one in _events(file, connection, by_vendor, gaps) if one["type"] in {SALE, VOID})
+    events = (one for one in _events(file, connected, gaps) if one["type"] in {SALE, VOID})
     while some := list(islice(events, _MANY)):
         _compare(remote, some, gaps, send=not args.dry_run)
     print(as_json(gaps.document()) if args.json else "\n".join(_shown(gaps, sent=not args.dry_run)))
@@ -77,45 +76,13 @@ def run(args: argparse.Namespace) -> int:
     return 0 if is_done and file.summary.is_good else 1
 
 
-def _given(args: argparse.Namespace, connection: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values for the map: the connection's agency."""
-    given = dict(args.set)
-    agency = connection["agency"]
-    if not args.map and connection["provider"] != _SHOPIFY and isinstance(agency, str):
-        given.setdefault("agency", agency)
-    return given
-
-
-def _is_by_id(connection: Mapping[str, Any]) -> bool:
-    """Return whether the vendors that an export names are external ids in the registry."""
-    return (connection["provider"], connection["agency"]) == (_SHOPIFY, {"external_id": "vendor"})
-
-
-def _by_vendor(remote: Remote) -> dict[str, str]:
-    """Return the registered agency of each vendor."""
-    return {
-        id_: one["agency"]
-        for one in remote.pages("/agencies", {})
-        for id_ in one.get("external_ids", {}).get(_SHOPIFY) or ()
-    }
-
-
-def _events(
-    file: FileEvents, connection: Mapping[str, Any], by_vendor: Mapping[str, str] | None, gaps: Gaps
-) -> Iterator[dict[str, Any]]:
+def _events(file: FileEvents, connected: ConnectedFile, gaps: Gaps) -> Iterator[dict[str, Any]]:
     """Yield the events of a file with the source and the agencies of the connection."""
-    agency = connection["agency"]
     for one in file.events():
-        body = one.body | {"source": connection["source"] or one.body["source"]}
-        if isinstance(agency, str):
-            body["subject"] = agency
-        elif by_vendor is not None:
-            found = by_vendor.get(label(body["subject"]) or "")
-            if found is None:
-                gaps.problems.append(f"{_order_of(body)}: no agency has the shopify id {body['subject']}")
-                continue
-            body["subject"] = found
-        yield body
+        try:
+            yield connected.event(one.body)
+        except UnknownAgencyError as error:
+            gaps.problems.append(f"{_order_of(one.body)}: {error}")
 
 
 def _order_of(event: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.faults import Faults, Spec
 from tests.e2e.test_send import serving
 from tests.support.connections import call, connect, deliver, state
-from tests.support.shop_year import Year
+from tests.support.shop_year import VENDORS, Year
 from tests.support.system import World, opened
 from tests.support.tables import ledger
 
@@ -106,6 +106,32 @@ def test_deliveries_at_once_while_calls_fail_come_to_what_was_sold_and_the_file_
             code, sent = run(capsys, "send", export, "--map", "shopify_orders", "--url", url)
         assert (code, sent["duplicate"]) == (0, sent["sent"])
         assert net(world) == expected(year)
+
+
+def test_the_file_finds_agencies_as_the_connection_does_by_their_external_ids(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connect(world, provider=Provider.SHOPIFY, agency={"external_id": "vendor"})
+    for agency, vendor in zip(("oak", "elm"), VENDORS, strict=False):
+        content = {"seen": 0, "content": {"external_ids": {"shopify": [vendor]}}}
+        assert call(world, "PUT", f"/agencies/{agency}", content).status == 201
+    year = Year(3, orders=20)
+    export = tmp_path / "orders_export.csv"
+    export.write_text(year.export, "utf-8")
+    send = ("send", export, "--map", "shopify_orders", "--url")
+    with serving(world) as url:
+        code, first = run(capsys, *send, url)
+        assert code == 1, "one vendor is not registered"
+        assert {one["agency"] for one in ledger(world)} == {"oak", "elm"}
+        content = {"seen": 0, "content": {"external_ids": {"shopify": [VENDORS[2]]}}}
+        assert call(world, "PUT", "/agencies/ash", content).status == 201
+        code, second = run(capsys, *send, url, "--receipts", tmp_path / "again")
+    assert (code, second["duplicate"], second["conflict"]) == (0, first["recorded"], 0)
+    for _, payload in year.deliveries:
+        take(world, payload)
+    world.stack.invoke("watch", {})
+    names = dict(zip(("oak", "elm", "ash"), VENDORS, strict=True))
+    assert {names[agency]: amount for agency, amount in net(world).items()} == expected(year)
 
 
 @pytest.mark.slow
