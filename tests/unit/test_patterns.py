@@ -19,7 +19,8 @@ NOT_AN_END = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")
 
 def patterns(file: Path) -> Iterator[tuple[int, str]]:
     """Yield the line and the texts of each regular expression that a module passes to ``re``, if it has one line."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    text = file.read_text("utf-8")
+    for node in ast.walk(ast.parse(text if "import re" in text else "")):
         if (
             isinstance(node, ast.Call)
             and ast.unparse(node.func).startswith("re.")

@@ -228,14 +228,20 @@ WAYS: Final[list[tuple[str, Any]]] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def sessions() -> tuple[Any, Any]:
+    """A plain session and one of ours. A session reads botocore's files once, however many clients it creates."""
+    return get_session(), clients.session.__wrapped__()
+
+
 @cases(("partition", "way"), WAYS)
 def test_a_call_goes_where_botocore_sends_it_and_is_signed_for_the_same_region(
-    partition: str, way: dict[str, Any]
+    sessions: tuple[Any, Any], partition: str, way: dict[str, Any]
 ) -> None:
-    regions = get_session().get_available_regions("dynamodb", partition)
+    regions = sessions[0].get_available_regions("dynamodb", partition)
     for region in {*regions[:1], *regions[-1:]}:
         found: list[tuple[str, str]] = []
-        for session in (get_session(), clients.session.__wrapped__()):
+        for session in sessions:
             client: Any = session.create_client(
                 "dynamodb", config=CONFIG.merge(Config(**way)), **{**OWN, "region_name": region}
             )

@@ -18,6 +18,7 @@ from quarterhour.registry.agencies.agency import STANDARD, TaxProfile
 from quarterhour.statements.keys import folder_of
 from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.releases.requests import Desired, DraftRequest
+from tests.support.laws import examples
 from tests.support.sealing import Objects, opening, seal
 from tests.support.statements_in_memory import StatementRuns
 from tests.unit.statements.three_months import at, sold
@@ -210,7 +211,7 @@ made_up = st.builds(
 few_schemes = st.lists(st.sampled_from(SCHEMES), min_size=1, max_size=3)
 
 
-@settings(max_examples=15, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(examples(30), phases=(Phase.explicit, Phase.generate))
 @given(st.data())
 def test_half_a_year_of_tiers_is_charged_as_a_plain_computation_says(data: st.DataObject) -> None:
     schemes = data.draw(few_schemes)
