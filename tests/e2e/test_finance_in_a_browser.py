@@ -457,6 +457,29 @@ def test_a_rate_card_is_written_and_the_calculator_uses_it(
     assert [one["version"] for one in call(f"{market[0].url}/documents/rate-card%3A42/versions")[1]["items"]] == [2, 1]
 
 
+def test_a_rate_card_that_begins_in_a_closed_month_is_written_if_that_is_meant(
+    browser: Tab, market: tuple[Server, World], as_finance: Any
+) -> None:
+    def written() -> int:
+        return len(call(f"{market[0].url}/documents/rate-card%3A43/versions")[1]["items"])
+
+    before = written()
+    as_finance("agencies/43?tab=rates", "Calculator")
+    browser.click("New version: Rate card of the agency")
+    filled(browser, percent="9", valid_from="2026-10-01T00:00")
+    pressed(browser)
+    shown(browser, "It begins in a month that is closed")
+    assert browser.violations() == []
+    pressed(browser)
+    meant = browser.page.locator("dialog[open] input[type=checkbox]")
+    assert meant.evaluate("(one) => one.matches(':invalid')")
+    assert written() == before
+    meant.check()
+    pressed(browser)
+    shown(browser, f"version {before + 1}, in force")
+    assert written() == before + 1
+
+
 def test_of_two_rate_cards_at_once_both_are_shown(browser: Tab, market: tuple[Server, World], as_finance: Any) -> None:
     as_finance("agencies/42?tab=rates", "Calculator")
     browser.click("New version: General rate card")
