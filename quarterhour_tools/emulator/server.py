@@ -81,7 +81,7 @@ _SHOWN: Final = 120
 class Server(ThreadingHTTPServer):
     """Answers requests. In the background it delivers streams, runs executions and fires schedules.
 
-    One invocation runs at a time.
+    One invocation runs at a time; a page of a list ends early if other requests wait for it.
     """
 
     daemon_threads = True
@@ -94,6 +94,8 @@ class Server(ThreadingHTTPServer):
         self._host = host
         self._stack: Stack | None = None
         self.turns = Turns()
+        self._unanswered: set[int] = set()
+        """The threads whose requests are not answered yet."""
         self._stopped = threading.Event()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as in the base class
@@ -109,6 +111,7 @@ class Server(ThreadingHTTPServer):
     def serve(self, stack: Stack) -> None:
         """Serve a stack until ``stop`` is called or Ctrl-C is pressed."""
         self._stack = stack
+        stack.others_wait = lambda: len(self._unanswered) > 1
         background = threading.Thread(target=self._work, args=(stack,), daemon=True)
         background.start()
         try:
@@ -138,7 +141,7 @@ class Server(ThreadingHTTPServer):
         stack = self._stack
         if stack is None:
             return message(503, "not ready yet")
-        with self.turns.taken():
+        with self._answering(), self.turns.taken():
             service = service_of(request)
             if service in SERVICES:
                 return stack.engine.answer(service, request)
@@ -148,6 +151,15 @@ class Server(ThreadingHTTPServer):
             if (match := _INVOCATION.fullmatch(request.path)) and stack.is_machine(request):
                 return _invoked(stack, match[1], request)
             return stack.request(request)
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Count the request of this thread among those that wait."""
+        self._unanswered.add(threading.get_ident())
+        try:
+            yield
+        finally:
+            self._unanswered.discard(threading.get_ident())
 
     def _work(self, stack: Stack) -> None:
         """Deliver the streams, run the executions and fire the schedules until the server stops."""

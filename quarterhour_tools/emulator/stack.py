@@ -6,7 +6,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -22,6 +22,7 @@ from quarterhour.model.errors import InvalidError, SettingsError
 from quarterhour.model.periods import Calendar
 from quarterhour.model.quarter_hours import GRACE
 from quarterhour.registry.settings.settings import Settings, first_version, settings_of
+from quarterhour.web.paging import RESERVE_SECONDS
 from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer, is_signed
 from quarterhour_tools.emulator.direct import (
     ACCOUNT,
@@ -63,6 +64,10 @@ from quarterhour_tools.errors import ToolError
 if TYPE_CHECKING:
     from quarterhour_tools.emulator.event_source import EventSource
 
+PAGE_ENDS: Final = RESERVE_SECONDS - 1
+"""Seconds that a reading request has left once others have waited for it: its page ends, and names the next one."""
+PAGE_SECONDS: Final = 1.0
+"""How long a page may take while other requests wait."""
 _REQUESTS: Final = UUID(int=0)
 """The namespace of the ids of requests."""
 # Never closed: the functions' logger keeps it for the life of the process.
@@ -78,6 +83,8 @@ class Context:
     aws_request_id: str
     ends_at: float
     """On the machine's monotonic clock: work takes real time, even if the ledger's clock stops."""
+    ends_page: Callable[[], bool] = lambda: False
+    """Whether a page of a list is to end, though it is not full."""
     function_version: ClassVar = "$LATEST"
     log_stream_name: ClassVar = "local"
 
@@ -92,8 +99,9 @@ class Context:
         return f"/aws/lambda/{self.function_name}"
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return the milliseconds that the invocation may still run."""
-        return max(0, int((self.ends_at - time.monotonic()) * 1000))
+        """Return the milliseconds that the invocation may still run; few if a page is to end."""
+        left = self.ends_at - time.monotonic()
+        return max(0, int((min(left, PAGE_ENDS) if self.ends_page() else left) * 1000))
 
 
 class DiedError(Exception):
@@ -136,6 +144,8 @@ class Stack:
         self.settings = Settings()
         """Those of finance, as the stack was opened with."""
         self._known: dict[tuple[str, str], str] = {}
+        self.others_wait: Callable[[], bool] = lambda: False
+        """Whether other requests wait for the one that is answered; a server says so."""
         self._invocations = Counter[str]()
         self._dynamodb = engine.dynamodb()
         self._sqs = engine.sqs()
@@ -239,7 +249,10 @@ class Stack:
         # bytes, however often the other functions run.
         self._invocations[name] += 1
         request_id = str(uuid5(_REQUESTS, f"{name} {self._invocations[name]}"))
-        context = Context(name, function.memory, request_id, time.monotonic() + allowed)
+        began = time.monotonic()
+        is_reading = event_.get("requestContext", {}).get("http", {}).get("method") == "GET"
+        ends_page = lambda: is_reading and time.monotonic() - began > PAGE_SECONDS and self.others_wait()  # noqa: E731
+        context = Context(name, function.memory, request_id, began + allowed, ends_page)
         try:
             with (
                 STANDARD_OUTPUT.logged(self._logs),

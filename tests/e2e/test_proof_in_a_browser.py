@@ -273,11 +273,7 @@ def test_events_are_found_by_agency_and_customer_and_lead_to_their_story(browser
 
 
 def test_the_story_of_a_refund_is_its_sale_and_each_step_of_its_share(browser: Tab, address: str) -> None:
-    browser.open(f"{address}/console/events")
-    browser.until("document.querySelector('form[aria-label=\"One event\"]')")
-    browser.evaluate("document.querySelector('form input[name=source]').value = 'shop'")
-    browser.evaluate("document.querySelector('form input[name=id]').value = 'back'")
-    browser.click("Open the event")
+    browser.open(f"{address}{event_page('shop', 'back')}")
     shown(browser, "Commission so far")
     text = browser.evaluate("document.querySelector('main').innerText")
     assert "The terms are those of its sale." in text

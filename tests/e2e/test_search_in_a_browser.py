@@ -143,6 +143,18 @@ def test_the_events_of_an_order_of_months_ago_are_looked_for(browser: Tab, addre
     assert results == ["Events of the order 7002", "Events of the customer 7002"]
     browser.press("Enter")
     shown(browser, "shop b1")
+    reads = [one for one in browser.requested if "/events?" in one]
+    assert len(reads) == 1, "one request finds the events of an order in all months"
+
+
+def test_the_requests_of_a_page_end_when_it_is_left(browser: Tab, address: str, issuer: Issuer) -> None:
+    browser.page.route("**/events?*", lambda _: None)
+    with browser.page.expect_request("**/events?*"):
+        open_as(browser, f"{address}/console/events", issuer, "finance")
+    with browser.page.expect_event("requestfailed") as ended:
+        browser.follow("link", "Statements")
+    assert "/events?" in ended.value.url
+    browser.page.unroute_all()
 
 
 def test_a_person_of_an_agency_finds_only_what_belongs_to_it(browser: Tab, address: str, issuer: Issuer) -> None:

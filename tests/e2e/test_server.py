@@ -63,6 +63,33 @@ def test_an_event_of_the_sdk_goes_over_the_wire_in_every_mode(up: tuple[Server, 
     assert (status, answer["items"][0]["errors"][0]["field"]) == (422, "ce-note")
 
 
+def test_a_page_ends_early_if_another_request_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quarterhour_tools.emulator.stack.PAGE_SECONDS", -1)
+    server, manual = Server(0), ManualClock(START)
+    with clock.using(manual), open_stack("embedded", s3_url=server.url, virtual=True) as stack, server.serving(stack):
+        for number in range(3):
+            assert call(f"{server.url}/events", event(number, None))[0] == 202
+            manual.advance_to(START + timedelta(minutes=15 * (number + 1)))
+        url = f"{server.url}/events?from=2026-01-01&to=2099-01-01"
+        pages: list[Any] = []
+        threads = [threading.Thread(target=lambda: pages.append(call(url)[1])) for _ in range(2)]
+        with server.turns.taken():
+            for one in threads:
+                one.start()
+            until(lambda: server.turns.waiting >= len(threads))
+        for one in threads:
+            one.join()
+        short, whole = sorted(pages, key=lambda one: len(one["items"]))
+        assert short["next"]
+        assert whole["next"] is None
+        rest = list(short["items"])
+        while short["next"]:
+            short = call(f"{url}&next={short['next']}")[1]
+            rest += short["items"]
+    assert [one["id"] for one in rest] == [one["id"] for one in whole["items"]]
+    assert len(rest) == 3
+
+
 def test_the_schedule_fires_when_its_time_has_come() -> None:
     server, manual = Server(0), ManualClock(START)
     with clock.using(manual), open_stack("embedded", s3_url=server.url, virtual=True) as stack, server.serving(stack):

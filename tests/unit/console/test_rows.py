@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.support.console_modules import NEEDS_NODE, evaluated
 
 pytestmark = NEEDS_NODE
@@ -107,7 +109,7 @@ def test_loading_stops_on_demand_and_keeps_what_it_has_when_it_fails() -> None:
 
 
 NEWEST = """(async () => {
-    // 2,500 events in one hour, and one in each of the days before.
+    // 2,500 events in one hour, and one on each of the four days before, in a span that begins decades earlier.
     const at = (text) => Date.parse(text);
     const events = [1, 2, 3, 4].map((day) => at(`2026-11-0${day}T12:00:00Z`));
     for (let n = 0; n < 2500; n += 1) events.push(at("2026-11-05T10:00:00Z") + n * 1440);
@@ -115,22 +117,41 @@ NEWEST = """(async () => {
     const read = async ({from, to, limit, next = 0}) => {
         asked.push([from, to]);
         const found = events.filter((one) => one >= at(from) && one < at(to));
-        return {items: found.slice(next, next + limit), next: next + limit < found.length ? next + limit : null};
+        const end = next + Math.min(limit, PAGELIMIT);
+        const items = found.slice(next, end).map((one) => ({recorded_at: new Date(one).toISOString()}));
+        return {items, next: end < found.length ? end : null};
     };
-    const load = module.newestFirst(read, "2026-11-01", "2026-11-06");
-    const items = [];
+    const load = module.newestFirst(read, "FROM", "2026-11-06", RARE);
+    const [items, parts] = [[], []];
     for (let next; next !== null;) {
         const page = await load(next);
-        items.push(...page.items);
+        items.push(...page.items.map((one) => one.recorded_at));
+        parts.push(page.items.length);
         next = page.next;
     }
     const isNewestFirst = items.every((one, index) => !index || one <= items[index - 1]);
-    return {many: items.length, unique: new Set(items).size, isNewestFirst, asked: asked.length, first: asked[0]};
+    return {many: items.length, unique: new Set(items).size, isNewestFirst, asked, parts};
 })()"""
 
 
-def test_the_newest_events_come_first_each_once_in_few_requests() -> None:
-    found = evaluated("events/newest.js", f"await {NEWEST}")
+def newest(begin: str, rare: str, most: int = 1000) -> Any:
+    program = NEWEST.replace("FROM", begin).replace("RARE", rare).replace("PAGELIMIT", str(most))
+    return evaluated("events/newest.js", f"await {program}")
+
+
+@pytest.mark.parametrize(("begin", "requests"), [("2026-11-01", 25), ("1970-01-01", 30)])
+@pytest.mark.parametrize("rare", ["true", "false"])
+def test_the_newest_events_come_first_each_once_in_few_requests(begin: str, requests: int, rare: str) -> None:
+    found = newest(begin, rare)
     assert (found["many"], found["unique"], found["isNewestFirst"]) == (2504, 2504, True)
-    assert found["first"] == ["2026-11-01", "2026-11-06"]
-    assert found["asked"] < 25
+    assert len(found["asked"]) < requests
+
+
+def test_a_span_of_decades_is_requested_whole_only_if_its_events_are_few() -> None:
+    assert newest("1970-01-01", "true")["asked"][0] == ["1970-01-01", "2026-11-06"]
+    assert newest("1970-01-01", "false")["asked"][0] == ["2026-10-30T00:00:00.000Z", "2026-11-06"]
+
+
+def test_after_a_short_page_parts_are_smaller_so_that_rows_come_sooner() -> None:
+    found = newest("2026-11-01", "false", most=700)
+    assert (found["many"], found["unique"], found["isNewestFirst"]) == (2504, 2504, True)

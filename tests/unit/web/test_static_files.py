@@ -89,8 +89,12 @@ def test_without_gzip_among_what_a_client_accepts_nothing_is_compressed(header: 
     assert not accepts_gzip(header)
 
 
-def test_modules_are_sent_without_their_comments_and_vendored_files_whole() -> None:
-    code = b'const URL = "https://x"; // as it is\nexport const f = 1;\n'
-    module = b"/** What it is for. */\n  // a note\n/**\n * Returns 1.\n */\n" + code
-    assert compact("a.js", module) == code
-    assert compact("vendor/a.js", module) == compact("a.css", module) == module
+def test_code_is_sent_without_its_comments_and_vendored_files_whole() -> None:
+    code = b'import{one,two}from"./b.js";\nconst URL = "https://x // y"; // "as it is"\nexport const f = 1;\n'
+    module = (
+        b'/** What it is for. */\n  // a note\nimport {\n  one, two,\n} from "./b.js";\n\n/**\n * Returns 1.\n */\n'
+        b'const URL = "https://x // y"; // "as it is"\nexport const f = 1; // A note.\n'
+    )
+    assert compact("a.js", module) == code.replace(b"two}", b"two,}")
+    assert compact("vendor/a.js", module) == compact("a.md", module) == module
+    assert compact("a.css", b"/* Colours. */\na {\n  color: red;\n}\n") == b"a {color: red;}"

@@ -2,8 +2,7 @@
 import { html } from "../vendor/htm-preact.js";
 import { all, post } from "../lib/api.js";
 import * as format from "../lib/format.js";
-import { Time } from "../lib/parts.js";
-import { ReratingSums } from "../lib/rerating.js";
+import { ReratingSums, Time } from "../lib/parts.js";
 
 /** Returns the first instants of last month and of this one. */
 function lastMonth() {

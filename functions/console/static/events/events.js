@@ -1,4 +1,4 @@
-/** Events: those recorded in a span, by agency, source, order, customer and type; or one by its source and id. */
+/** Events: those recorded in a span, by agency, source, order, customer and type. */
 import { html } from "../vendor/htm-preact.js";
 import { useNames } from "../lib/agencies.js";
 import { get, withQuery } from "../lib/api.js";
@@ -7,11 +7,11 @@ import { referenceIn } from "../lib/extra.js";
 import { InstantField } from "../lib/fields.js";
 import { AgencyField, Filters } from "../lib/filters.js";
 import * as format from "../lib/format.js";
-import { EventLink, Reference, agencyColumn, eventAddress, typeColumn } from "../lib/links.js";
+import { EventLink, Reference, agencyColumn, typeColumn } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { STAFF, may } from "../lib/me.js";
-import { Link, fieldsOf } from "../lib/parts.js";
-import { address, navigate } from "../lib/routes.js";
+import { Link } from "../lib/parts.js";
+import { address } from "../lib/routes.js";
 import { newestFirst } from "./newest.js";
 
 const DAYS_SHOWN = 7;
@@ -60,25 +60,18 @@ export function Events({ query }) {
   const { from, to } = spanOf(query);
   const parameters = { agency, source, order, customer, type, from, to };
   const read = (span) => get(withQuery("/events", { ...parameters, ...span }));
+  const load = newestFirst(read, from, to, order || customer);
   return html`
-    <${One} />
     <${Filter} query=${query} />
     ${may("finance") && html`<p><${Link} to=${address(["upload"])}>Upload a file of sales<//></p>`}
     <${List} name="events" caption="Events, the newest first" columns=${columnsOf(useNames())} path="/events"
-      parameters=${parameters} load=${newestFirst(read, from, to)} sort=${{ by: "recorded_at", down: true }}
+      parameters=${parameters} load=${load} sort=${{ by: "recorded_at", down: true }}
       empty=${html`
         <p class="empty">
           No event matches from ${shownAt(from)} to ${shownAt(to)} (UTC, the end not included). Choose another span or
           fewer filters.
         </p>`} />`;
 }
-
-const One = () => html`
-  <form class="bar" aria-label="One event" onSubmit=${(event) => navigate(eventAddress(fieldsOf(event)))}>
-    <label>Source of the event <input name="source" required autocomplete="off" /></label>
-    <label>Id of the event <input name="id" required autocomplete="off" /></label>
-    <button>Open the event</button>
-  </form>`;
 
 const instants = ({ from, to, ...more }) => ({
   ...more, from: from && format.instant(from), to: to && format.instant(to),

@@ -1,7 +1,7 @@
 /** Sales by location: from countries down to the most exact locations that events name. */
 import { html, useMemo } from "../vendor/htm-preact.js";
 import { get, segment, withQuery } from "../lib/api.js";
-import { days, isDay, laterDay } from "../lib/calendar.js";
+import { days, isDay, laterDay, laterMonth, monthOf, today } from "../lib/calendar.js";
 import { BarChart } from "../lib/chart.js";
 import { sum } from "../lib/decimal.js";
 import { Filters } from "../lib/filters.js";
@@ -10,10 +10,17 @@ import { locationNames } from "../lib/names.js";
 import { Link, Name, Pending, useLoaded } from "../lib/parts.js";
 import { Problem } from "../lib/problem.js";
 import { address } from "../lib/routes.js";
-import { spanOf } from "./span.js";
 
 const MOST_DAYS = 366;
 const FIGURES = { gross: "Sales", refunds: "Refunds", net: "Net sales", commission: "Commission" };
+
+/** Returns the first and the last day of an address; without them, those of the present period and the one before. */
+export async function spanOf({ from, to }) {
+  if (from && to) return { from, to };
+  const { items: [current] } = await get("/periods?limit=1");
+  const period = current?.period || monthOf(today());
+  return { from: `${laterMonth(period, -1)}-01`, to: laterDay(`${laterMonth(period, 1)}-01`, -1) };
+}
 
 /** The page: the present period and the one before, unless the address names days. */
 export function Locations({ query }) {

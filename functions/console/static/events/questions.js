@@ -11,7 +11,7 @@ import { STAFF, may } from "../lib/me.js";
 import { Command, Link, Name, Pending, useLoaded } from "../lib/parts.js";
 import { Problem } from "../lib/problem.js";
 import { address } from "../lib/routes.js";
-import { spanOf } from "./span.js";
+import { spanOf } from "./locations.js";
 
 const MOST_DAYS = 366;
 const TOP = 10;

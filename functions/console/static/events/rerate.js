@@ -5,8 +5,7 @@ import * as format from "../lib/format.js";
 import { AgencyName, EventLink } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { rateCard } from "../lib/names.js";
-import { Failure, Link, Name, Status, fieldsOf } from "../lib/parts.js";
-import { ReratingSums } from "../lib/rerating.js";
+import { Failure, Link, Name, ReratingSums, Status, fieldsOf } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
 import { inTheWordsOfTheApi, previewOf, reasonsOf, sendBatches } from "./files.js";
 

@@ -1,6 +1,6 @@
 /** The registered agencies by name or id, requested once: staff see all, people of agencies their own. */
 import { useEffect, useState } from "../vendor/htm-preact.js";
-import { agencyPath, get, getOr, withQuery } from "./api.js";
+import { agencyPath, get, getOr, kept, withQuery } from "./api.js";
 import { STAFF, may, reader } from "./me.js";
 import { folded } from "./rows.js";
 
@@ -15,7 +15,7 @@ const shown = new Set();
 /** Returns the agencies that the reader may see, each with `agency` and `legal_name`; kept for a minute. */
 export function allAgencies() {
   if (!loaded || Date.now() - loaded.at > KEPT) {
-    const found = may(...STAFF) ? ofStaff() : Promise.all(reader().agencies.map(one));
+    const found = kept(() => (may(...STAFF) ? ofStaff() : Promise.all(reader().agencies.map(one))));
     loaded = { at: Date.now(), found };
     found.catch(() => { loaded = null; });
   }

@@ -8,6 +8,8 @@ const LONGEST = 60_000;
 const MOST = 1000;
 /** The requests of `inTurns` that are under way at a time. */
 const AT_ONCE = 4;
+/** What ends requests that begin now, if the part of the page that needs them is left. */
+let left;
 
 /** Encodes a name for a path: twice, because API Gateway decodes once before it looks for the route. */
 export const segment = (name) => encodeURIComponent(encodeURIComponent(name));
@@ -96,18 +98,41 @@ export const recordAll = (events) =>
 /** Sends a file to a path, and returns what the API says of it. */
 export const sendFile = (path, file) => request("POST", path, file, "application/octet-stream");
 
-/** Tries again what had no response, unless it took too long: a change of the network ends all requests of a page. */
+/** Tries again what had no response, because the network changed, unless it took too long or was given up. */
 const onceMore = (attempt) => (problem) => {
-  if (problem.name === "TimeoutError") throw problem;
+  if (["TimeoutError", "AbortError"].includes(problem.name)) throw problem;
   return attempt();
 };
 
+/** Calls `load`; returns what it promises, and what gives up those requests of it that it has begun at once. */
+export function abortable(load) {
+  const controller = new AbortController();
+  left = controller.signal;
+  try {
+    return [load(), () => controller.abort()];
+  } finally {
+    left = undefined;
+  }
+}
+
+/** Calls `load` for who needs it longer than the present part of the page. */
+export function kept(load) {
+  const before = left;
+  left = undefined;
+  try {
+    return load();
+  } finally {
+    left = before;
+  }
+}
+
 async function request(method, path, body, type = "application/json", isAnswer = () => false) {
+  const signals = [AbortSignal.timeout(LONGEST), ...(left ? [left] : [])];
   const headers = await headersOf();
   if (body) headers["content-type"] = type;
   const attempt = () => fetch(path, {
     method, headers, body: body instanceof Blob ? body : body && JSON.stringify(body),
-    signal: AbortSignal.timeout(LONGEST),
+    signal: AbortSignal.any(signals),
   });
   let response;
   try {

@@ -23,7 +23,7 @@
  * restores it. Two lists of a page need two names. Forms that choose other rows keep it: `Filters` in filters.js.
  */
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/htm-preact.js";
-import { get, withQuery } from "./api.js";
+import { abortable, get, withQuery } from "./api.js";
 import { download } from "./csv.js";
 import * as format from "./format.js";
 import { person } from "./names.js";
@@ -72,13 +72,13 @@ function useRows({ rows, path, parameters, load, least }) {
   const [, setTurn] = useState(0);
   const key = path && withQuery(path, parameters ?? {});
   const loader = useMemo(() => {
-    if (rows) return { items: rows, isDone: true, reach: async () => {}, stop: () => {} };
+    if (rows) return { items: rows, isDone: true, reach: async () => {}, leave: () => {} };
     const page = load ?? ((next, limit) => get(withQuery(path, { ...parameters, limit, next })));
-    return loaderOf(page, () => setTurn((before) => before + 1));
+    return loaderOf(page, () => setTurn((before) => before + 1), { begin: abortable });
   }, [rows, key]);
   // Before it is painted, so that the request waits for no frame.
   useLayoutEffect(() => { loader.reach(least); }, [loader, least]);
-  useEffect(() => () => loader.stop(), [loader]);
+  useEffect(() => () => loader.leave(), [loader]);
   return loader;
 }
 

@@ -3,7 +3,7 @@ import {
   html, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState,
 } from "../vendor/htm-preact.js";
 import { inWords } from "./advice.js";
-import { get, withQuery } from "./api.js";
+import { abortable, get, withQuery } from "./api.js";
 import * as format from "./format.js";
 import { reader } from "./me.js";
 import { person } from "./names.js";
@@ -11,6 +11,9 @@ import { navigate } from "./routes.js";
 import { colourOf, statusWords } from "./status.js";
 
 const NONE = [];
+const SUMS_HEAD = [
+  ["Currency"], ["Events", "n"], ["Changed", "n"], ["Commission", "n"], ["Would be", "n"], ["Difference", "n"],
+];
 
 /** A link to a page of the console: a plain click changes the page without loading it again. */
 export function Link({ to, children, ...more }) {
@@ -256,11 +259,15 @@ export function useLoaded(load, key) {
   const [turn, setTurn] = useState(0);
   useLayoutEffect(() => { // Before it is painted, so that the request waits for no frame.
     let current = true;
-    load().then(
+    const [loading, stop] = abortable(load);
+    loading.then(
       (value) => current && setState({ key, value }),
       (problem) => current && setState({ key, problem }),
     );
-    return () => { current = false; };
+    return () => {
+      current = false;
+      stop();
+    };
   }, [key, turn]);
   const { value, problem } = state.key === key ? state : {};
   const again = useCallback(() => {
@@ -306,3 +313,16 @@ export const More = ({ list }) => html`
   ${list.problem && html`<${Failure} problem=${list.problem} retry=${list.more} />`}
   ${list.busy && html`<p role="status" class="loading">Loading…</p>`}
   ${list.more && !list.problem && html`<p><button type="button" onClick=${list.more}>Show more</button></p>`}`;
+
+/** What another rate card would charge: the sums of the accounts of a preview, one a currency. */
+export const ReratingSums = ({ caption, accounts }) => html`
+  <${Table} caption=${caption} head=${SUMS_HEAD}>
+    ${accounts.map(({ currency, events, changed, ...sums }) => html`
+      <tr key=${currency}>
+        <th scope="row">${currency}</th><td class="n">${format.count(events)}</td>
+        <td class="n">${format.count(changed)}</td>
+        <${Money} value=${sums.commission} currency=${currency} />
+        <${Money} value=${sums.would_be} currency=${currency} />
+        <${Money} value=${sums.difference} currency=${currency} change />
+      </tr>`)}
+  <//>`;

@@ -101,17 +101,22 @@ export function firstPages(hash) {
 
 /**
  * Returns what loads rows page by page: `items`, `isDone`, `isBusy`, `problem`; `reach(many)`, which promises that so
- * many are loaded, or all; and `stop()`. `load(next, limit)` promises a page, and `changed` is called after each.
+ * many are loaded, or all; `stop()`; and `leave()`, which gives up the page that is loading, too. `load(next, limit)`
+ * promises a page, and `changed` is called after each. `begin(work)`: calls it, and returns what it returns and what
+ * gives it up.
  */
-export function loaderOf(load, changed, { least = 25, most = 1000 } = {}) {
+export function loaderOf(load, changed, { least = 25, most = 1000, begin = (work) => [work()] } = {}) {
   const loader = { items: [], isDone: false, isBusy: false };
-  let [next, target, running] = [undefined, 0, undefined];
+  let [next, target, running, giveUp] = [undefined, 0, undefined, undefined];
   const run = async () => {
     Object.assign(loader, { isBusy: true, problem: undefined });
     changed();
     try {
       while (!loader.isDone && loader.items.length < target) {
-        const page = await load(next, Math.min(most, Math.max(least, target - loader.items.length)));
+        const limit = Math.min(most, Math.max(least, target - loader.items.length));
+        const [loading, end] = begin(() => load(next, limit));
+        giveUp = end;
+        const page = await loading;
         loader.items = [...loader.items, ...page.items];
         ({ next } = page);
         loader.isDone = !next;
@@ -129,5 +134,9 @@ export function loaderOf(load, changed, { least = 25, most = 1000 } = {}) {
     return running ??= run();
   };
   loader.stop = () => { target = 0; };
+  loader.leave = () => {
+    loader.stop();
+    giveUp?.();
+  };
   return loader;
 }

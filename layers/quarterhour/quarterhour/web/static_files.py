@@ -27,8 +27,11 @@ _HASH_DIGITS: Final = 16
 _ACCEPTED: Final = re.compile(r"([^\s;]+)(?:[ \t]*;[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?", re.IGNORECASE)
 """A coding of ``Accept-Encoding`` and its weight (RFC 9110, 12.5.3)."""
 _VENDOR: Final = "vendor/"
-_FOR_PEOPLE: Final = re.compile(rb"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
-"""What begins a line of a module for those who read it: blanks, and whole lines that are a comment."""
+_FOR_PEOPLE: Final = re.compile(rb"""^\s*(?:/\*.*?\*/\n|//[^\n]*\n)?| //[^\n'"`]*$""", re.MULTILINE | re.DOTALL)
+"""What those who read code need: blanks and empty lines, whole lines that are a comment, and comments of a line."""
+_IMPORT: Final = re.compile(rb"^import [^;]*;", re.MULTILINE)
+_AROUND_NAMES: Final = re.compile(rb"\s*([{},\"])\s*")
+_RULE_ENDS: Final = re.compile(rb"(?<=[;{}])\n")
 PROTECTION: Final = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -99,8 +102,13 @@ def origin(address: str) -> str:
 
 
 def compact(name: str, content: bytes) -> bytes:
-    """Return a file as it is sent: modules without comments and indents, a sixth of them; vendored files whole."""
-    return _FOR_PEOPLE.sub(b"", content) if name.endswith(".js") and not name.startswith(_VENDOR) else content
+    """Return a file as it is sent: code without comments and needless blanks, a sixth of it; vendored files whole."""
+    if not name.endswith((".js", ".css")) or name.startswith(_VENDOR):
+        return content
+    code = _FOR_PEOPLE.sub(b"", content)
+    if name.endswith(".css"):
+        return _RULE_ENDS.sub(b"", code)
+    return _IMPORT.sub(lambda found: _AROUND_NAMES.sub(rb"\1", found[0]), code)
 
 
 def served_files(files: Mapping[str, bytes], settings: PageSettings, connect: Sequence[str]) -> dict[str, Served]:
