@@ -4,7 +4,16 @@ from typing import Final, Literal
 
 from quarterhour.registry.agencies.api import AgencyContent, AgencyVersion, ListedAgency, Registration
 from quarterhour.registry.api import Draft
-from quarterhour.registry.documents.api import DocumentContent, DocumentMetadata, DocumentVersion, Readers, SentReaders
+from quarterhour.registry.documents.api import (
+    DocumentContent,
+    DocumentMetadata,
+    DocumentVersion,
+    Proposal,
+    ProposalContent,
+    ProposalDecisionRequest,
+    Readers,
+    SentReaders,
+)
 from quarterhour.registry.exchange_rates.api import (
     ExchangeRate,
     ExchangeRateSnapshot,
@@ -18,15 +27,19 @@ from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, Ro
 from quarterhour_tools.openapi.parameters import LAYER, PATH, Parameter
 
 SAME_VERSION: Final = "A retry; the version that it created. Nothing is written twice."
+PROPOSED: Final = "Where two people must agree: a proposal, which waits for another person of finance."
 OTHER_VERSION: Final = (
     "Somebody else's version is on top of the one that was seen: read it, and write on top of the latest."
 )
 
 _KIND: Final = Parameter(
-    "The kind of documents; `document` is any other.",
-    Literal["document", "rate-card", "agency", "owner", "reconciliation"],
+    "The kind of documents; `document` is any other, `proposal` those with an open proposal.",
+    Literal["document", "rate-card", "agency", "owner", "reconciliation", "settings", "proposal"],
     "rate-card",
     required=True,
+)
+_OTHER_DECISION: Final = (
+    "Somebody else has decided, the document has changed, or the person who proposed it releases it."
 )
 _NO_DOCUMENT: Final = "There is no such document, or the person may not read it."
 _NO_VERSION: Final = "There is no such version, or the person may not read the document."
@@ -37,9 +50,9 @@ DOCUMENTS: Final = Group(
         "GET /documents": read("documents_list", Page[DocumentMetadata], parameters={"kind": _KIND}),
         "PUT /documents/{document}": RouteDescription(
             "documents_write",
-            {201: DocumentVersion, 200: DocumentVersion},
+            {201: DocumentVersion, 200: DocumentVersion, 202: Proposal},
             (409, *BODY_PROBLEMS),
-            {200: SAME_VERSION, 409: OTHER_VERSION},
+            {200: SAME_VERSION, 202: PROPOSED, 409: OTHER_VERSION},
             bodies=json_body(Draft),
             links={
                 "version": Link(
@@ -56,6 +69,16 @@ DOCUMENTS: Final = Group(
             "documents_get_version", DocumentContent, missing=_NO_VERSION
         ),
         "GET /documents/{document}/metadata": read("documents_get_metadata", DocumentMetadata, missing=_NO_DOCUMENT),
+        "GET /documents/{document}/proposal": read(
+            "documents_get_proposal", ProposalContent, missing="No version of it was proposed."
+        ),
+        "PUT /documents/{document}/proposal": RouteDescription(
+            "documents_decide_proposal",
+            {200: Proposal},
+            (404, 409, *BODY_PROBLEMS),
+            {404: "No version of it was proposed.", 409: _OTHER_DECISION},
+            bodies=json_body(ProposalDecisionRequest),
+        ),
         "PUT /documents/{document}/permissions": RouteDescription(
             "documents_set_permissions", {200: Readers}, BODY_PROBLEMS, bodies=json_body(SentReaders)
         ),

@@ -110,7 +110,7 @@ def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
     return Valid(owner.valid_from, content={**cast("Mapping[str, Any]", content), **forms})
 
 
-OWNERS: Final = DocumentKind(OWNER, lambda rest: not rest, OWNER, _valid)
+OWNERS: Final = DocumentKind(OWNER, lambda rest: not rest, OWNER, _valid, by_people=True)
 """The owner as a kind of document, of which there is one."""
 
 

@@ -15,6 +15,7 @@ from quarterhour.registry.rate_cards import routes as rate_cards
 from quarterhour.registry.rate_cards.rate_card import RATE_CARDS
 from quarterhour.registry.reconciliation.result import RESULTS
 from quarterhour.registry.settings import settings
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.web.access import IsVisible
 from quarterhour.web.routing import Routes
 
@@ -32,7 +33,8 @@ def read(routes: Routes, resources: Resources) -> None:
 
 def write(routes: Routes, resources: Resources) -> None:
     """Register the writing routes."""
-    documents.write(routes, resources, KINDS)
+    settings_reader = SettingsReader.of(resources)
+    documents.write(routes, resources, KINDS, lambda: settings_reader.settings().needs_two)
     agencies.write(routes, resources)
     exchange_rates.write(routes, resources)
 

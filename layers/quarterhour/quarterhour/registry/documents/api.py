@@ -17,6 +17,8 @@ class DocumentVersion(TypedDict):
     """The hash of the content as canonical JSON."""
     written_at: Instant
     written_by: str
+    approved_by: NotRequired[str]
+    """The second person, if two had to agree."""
     valid_from: NotRequired[Instant]
     """For a rate card or an agency: the start of its validity."""
 
@@ -27,11 +29,49 @@ class DocumentContent(DocumentVersion):
     content: Any
 
 
+class ProposalDecision(TypedDict):
+    """A decision about a proposal."""
+
+    decision: Literal["release", "discard"]
+    by: str
+    at: Instant
+    reason: str
+
+
+class Proposal(TypedDict):
+    """A version that a person wrote where two must agree. It is none until another person of finance releases it."""
+
+    document: str
+    seen: Count
+    """The version on top of which it is written."""
+    sha256: Sha256
+    proposed_at: Instant
+    proposed_by: str
+    decided: NotRequired[ProposalDecision]
+    """Missing while it waits."""
+
+
+class ProposalContent(Proposal):
+    """A proposal with its content."""
+
+    content: Any
+
+
+class ProposalDecisionRequest(TypedDict):
+    """A decision about a proposal."""
+
+    decision: Literal["release", "discard"]
+    """`release` writes the version, under both names; `discard` is final: it is never written."""
+    sha256: Sha256
+    """The hash of the proposal that the person has seen."""
+    reason: Text
+
+
 class DocumentMetadata(TypedDict):
     """The data of a document as a whole."""
 
     document: str
-    kind: Literal["document", "rate-card", "agency", "owner", "reconciliation"]
+    kind: Literal["document", "rate-card", "agency", "owner", "reconciliation", "settings", "proposal"]
     created_at: Instant
     created_by: str
 

@@ -94,6 +94,11 @@ def metadata_key(document: str) -> Key:
     return {"pk": document_pk(document), "sk": "metadata"}
 
 
+def proposal_key(document: str) -> Key:
+    """Return the key of the last proposal of a version of a document."""
+    return {"pk": document_pk(document), "sk": "proposal"}
+
+
 def permissions_key(document: str) -> Key:
     """Return the key of a document's permissions."""
     return {"pk": document_pk(document), "sk": "permissions"}

@@ -1,6 +1,6 @@
 """Permissions to read a document or a report: the marketplace reads all, people of agencies what they may read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -9,7 +9,8 @@ from quarterhour.model import fields
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ForbiddenError
 from quarterhour.model.fields import NAME, TEXT, Fields
-from quarterhour.registry.documents.keys import RATE_CARD, permissions_key
+from quarterhour.registry.documents.keys import permissions_key
+from quarterhour.registry.documents.plan import DocumentKind
 from quarterhour.web.access import Caller
 
 if TYPE_CHECKING:
@@ -44,10 +45,12 @@ def may_read(permissions: Permissions, caller: Caller) -> bool:
     )
 
 
-def check_writer(document: str, caller: Caller) -> None:
-    """Raise ``ForbiddenError`` if a caller may not write a document: people write rate cards only."""
-    if not caller.is_machine and not document.startswith(RATE_CARD):
-        raise ForbiddenError(f"people write rate cards here ({RATE_CARD}…): sign the request with IAM")
+def check_writer(document: str, caller: Caller, kinds: Sequence[DocumentKind]) -> None:
+    """Raise ``ForbiddenError`` if a caller may not write a document; people write those of some kinds only."""
+    by_people = [kind for kind in kinds if kind.by_people]
+    if not caller.is_machine and not any(kind.covers(document) for kind in by_people):
+        names = ", ".join(sorted(kind.name for kind in by_people))
+        raise ForbiddenError(f"people write documents of the kinds {names} here: sign the request with IAM")
 
 
 def read_permissions(body: Mapping[str, Any]) -> Permissions:

@@ -49,7 +49,8 @@ class DocumentKind(NamedTuple):
     ``prefix``: of the names of its documents, with a colon at its end; without one, the name of its only document.
     ``is_name``: whether a document can have the rest of a name, and ``names``, what it can be. ``validate``: returns
     what a content is valid for, or every problem in it. ``timeline``: returns the timeline with a new version that is
-    written at an instant; raises ``InvalidError`` if it may not follow.
+    written at an instant; raises ``InvalidError`` if it may not follow. ``by_people``: whether people of finance write
+    it, too.
     """
 
     prefix: str
@@ -57,6 +58,7 @@ class DocumentKind(NamedTuple):
     names: str
     validate: Callable[[object], Valid | tuple[FieldProblem, ...]]
     timeline: Callable[[Timeline, Start, datetime], Timeline] = at_once
+    by_people: bool = False
 
     @property
     def name(self) -> str:
@@ -147,10 +149,13 @@ def repeated(draft: WrittenDocument, existing: Values | None, latest: int) -> Va
     raise ConflictError(f"{draft.document} has changed: its latest version is {latest}, not {draft.seen}", problem)
 
 
-def new_version(draft: WrittenDocument, latest: Values | None, by: str, now: datetime) -> list[Values]:
+def new_version(
+    draft: WrittenDocument, latest: Values | None, by: str, now: datetime, approved_by: str | None = None
+) -> list[Values]:
     """Return the items of a new version: the latest, the one of the history, and for a new document its metadata.
 
-    The latest version of a document with a schema also holds the timeline of all versions.
+    The latest version of a document with a schema also holds the timeline of all versions. ``approved_by``: the second
+    person, if two had to agree.
     """
     version: Values = {
         "version": draft.version,
@@ -158,6 +163,7 @@ def new_version(draft: WrittenDocument, latest: Values | None, by: str, now: dat
         "sha256": draft.sha256,
         "written_at": iso_millis(now),
         "written_by": by,
+        **({"approved_by": approved_by} if approved_by else {}),
     }
     only_latest: Values = {}
     if draft.valid is not None:
@@ -197,6 +203,8 @@ def shown_version(document: str, values: Mapping[str, Any]) -> "api.DocumentVers
         "written_at": values["written_at"],
         "written_by": values["written_by"],
     }
+    if "approved_by" in values:
+        shown["approved_by"] = values["approved_by"]
     if "valid_from" in values:
         shown["valid_from"] = values["valid_from"]
     return shown

@@ -19,6 +19,7 @@ from quarterhour.registry.documents.keys import (
     listed_range,
     metadata_key,
     permissions_key,
+    proposal_key,
     version_key,
     version_of,
     version_sk,
@@ -105,6 +106,10 @@ class DocumentQueries:
     def metadata(self, document: str) -> "api.DocumentMetadata":
         """Return a document's metadata; raise ``NotFoundError`` if there is no such document."""
         return shown_metadata(document, self._found(document, metadata_key(document)))
+
+    def proposal(self, document: str) -> Values:
+        """Return the last proposal of a version of a document; raise ``NotFoundError`` if there was none."""
+        return self._found(document, proposal_key(document))
 
     def permissions(self, document: str) -> Permissions:
         """Return the permissions of a document: those of nobody if they were never written."""

@@ -1,12 +1,13 @@
 """The routes of the documents: versions, metadata, permissions, and lists."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.resources import Resources
 from quarterhour.registry.documents.keys import NAME, NUMBER, document_name, version_number
 from quarterhour.registry.documents.permissions import check_writer, read_permissions
 from quarterhour.registry.documents.plan import DOCUMENT, DocumentKind, read_draft, shown_version
+from quarterhour.registry.documents.proposals import PROPOSAL, read_decision, shown_proposal
 from quarterhour.registry.documents.queries import DocumentQueries
 from quarterhour.registry.documents.service import DocumentService
 from quarterhour.web import http, parameters
@@ -18,7 +19,7 @@ from quarterhour.web.routing import Routes
 def read(routes: Routes, resources: Resources, kinds: Sequence[DocumentKind]) -> None:
     """Register the reading routes; ``kinds`` are the kinds of document whose content has a schema."""
     documents = DocumentQueries(resources.entities)
-    lists = {name: name for name in (DOCUMENT, *(kind.name for kind in kinds))}
+    lists = {name: name for name in (DOCUMENT, PROPOSAL, *(kind.name for kind in kinds))}
 
     def readable(document: str) -> str:
         """Return the name of a document that the caller may read."""
@@ -58,27 +59,49 @@ def read(routes: Routes, resources: Resources, kinds: Sequence[DocumentKind]) ->
         """Return the document's metadata."""
         return http.response(200, documents.metadata(readable(document)))
 
+    @routes.get("/documents/<document>/proposal", allow=staff)
+    def proposal(document: str) -> http.Response:
+        """Return the last proposal of a version, with its content, and the decision about it."""
+        name = _name(document)
+        values = documents.proposal(name)
+        return http.with_json(http.response(200, shown_proposal(name, values)), "content", values["content"])
+
     @routes.get("/documents/<document>/permissions", allow=staff)
     def permitted(document: str) -> http.Response:
         """Return the document's permissions."""
         return http.response(200, documents.permissions(_name(document)).as_dict())
 
 
-def write(routes: Routes, resources: Resources, kinds: Sequence[DocumentKind]) -> None:
-    """Register the writing routes; ``kinds`` are the kinds of document whose content has a schema."""
+def write(routes: Routes, resources: Resources, kinds: Sequence[DocumentKind], needs_two: Callable[[], bool]) -> None:
+    """Register the writing routes.
+
+    ``kinds``: the kinds of document whose content has a schema. ``needs_two``: whether two people must agree.
+    """
     documents = DocumentService.of(resources)
 
     @routes.put("/documents/<document>", allow=people(Role.FINANCE))
     def write(document: str) -> http.Response:
         """Write a new version after the one that was seen; the first version creates the document.
 
-        People of finance write rate cards only.
+        People of finance write documents of some kinds only; where two must agree, they propose a version. What is
+        proposed waits though a machine writes the same.
         """
         name, caller = _name(document), routes.caller()
-        check_writer(name, caller)
+        check_writer(name, caller, kinds)
         draft = read_draft(name, routes.body(), kinds)
+        if needs_two():
+            proposed = documents.waiting(draft) if caller.is_machine else documents.proposal(draft, caller.name)
+            if proposed:
+                return http.response(202, shown_proposal(name, proposed))
         values, is_new = documents.write(draft, caller.name)
         return http.response(201 if is_new else 200, shown_version(draft.document, values))
+
+    @routes.put("/documents/<document>/proposal", allow=people(Role.FINANCE))
+    def decide(document: str) -> http.Response:
+        """Release a proposal, which writes the version, or discard it."""
+        name = _name(document)
+        values = documents.decide(name, read_decision(routes.body()), routes.caller().name, kinds)
+        return http.response(200, shown_proposal(name, values))
 
     @routes.put("/documents/<document>/permissions", allow=machines)
     def permit(document: str) -> http.Response:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from quarterhour.aws.entity import Values
@@ -10,12 +11,37 @@ from quarterhour.aws.expressions import NEW, put_request
 from quarterhour.aws.items import Request
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import optimistically, with_retries
-from quarterhour.model import clock
-from quarterhour.model.errors import ConflictError
+from quarterhour.model import clock, exact_json
+from quarterhour.model.errors import ConflictError, NotFoundError
 from quarterhour.model.fields import shown
-from quarterhour.registry.documents.keys import AGENCY, FREE, Alias, alias_in, alias_key, latest_key, version_key
+from quarterhour.registry.documents.keys import (
+    AGENCY,
+    FREE,
+    Alias,
+    alias_in,
+    alias_key,
+    latest_key,
+    proposal_key,
+    version_key,
+)
 from quarterhour.registry.documents.permissions import Permissions, permissions_values
-from quarterhour.registry.documents.plan import WrittenDocument, aliases_in, new_version, repeated
+from quarterhour.registry.documents.plan import (
+    DocumentKind,
+    WrittenDocument,
+    aliases_in,
+    new_version,
+    read_draft,
+    repeated,
+)
+from quarterhour.registry.documents.proposals import (
+    Decision,
+    DecisionRequest,
+    check_same,
+    decided,
+    is_open,
+    planned_decision,
+    proposal_of,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -62,10 +88,31 @@ class DocumentStore:
     client: "DynamoDBClient"
     table: str
 
-    def add(self, items: Sequence[Values], seen: int, aliases: AliasChange) -> None:
-        """Write a version's items; raise botocore's ``ClientError`` if ``seen`` is no longer the latest version."""
+    def add(self, items: Sequence[Values], seen: int, aliases: AliasChange, released: Values | None = None) -> None:
+        """Write a version's items, and the proposal that it was with the decision to release it.
+
+        Raises botocore's ``ClientError`` if ``seen`` is no longer the latest version, or somebody decided meanwhile.
+        """
         request = version_request(self.table, items, seen, aliases)
+        if released is not None:
+            request["TransactItems"].append({"Put": close_request(self.table, released)})
         with_retries(lambda: self.client.transact_write_items(**request), _TABLE)
+
+    def propose(self, proposal: Values, before: Values | None) -> None:
+        """Write a proposal in place of the last one; raise ``ClientError`` if there is another one by now."""
+        still, given = NEW, {}
+        if before is not None:
+            still, given = (
+                "created_at = :at AND sha256 = :sha256",
+                {"at": before["created_at"], "sha256": before["sha256"]},
+            )
+        request = put_request(self.table, proposal, still, given)
+        with_retries(lambda: self.client.put_item(**request), _TABLE)
+
+    def close(self, proposal: Values) -> None:
+        """Write a proposal about which is decided; raise ``ClientError`` if somebody decided meanwhile."""
+        request = close_request(self.table, proposal)
+        with_retries(lambda: self.client.put_item(**request), _TABLE)
 
     def put(self, values: Mapping[str, Any]) -> None:
         """Write an item, in place of an existing one."""
@@ -73,9 +120,19 @@ class DocumentStore:
         with_retries(lambda: self.client.put_item(**request), _TABLE)
 
 
+def close_request(table: str, proposal: Values) -> Request:
+    """Build the put of a proposal about which is decided, on condition that nobody has decided meanwhile."""
+    given = {"sha256": proposal["sha256"], "at": proposal["created_at"]}
+    still = "sha256 = :sha256 AND created_at = :at AND attribute_not_exists(decision)"
+    return put_request(table, proposal, still, given)
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentService:
-    """Writes documents: each version once, as the successor of the version that its sender has seen."""
+    """Writes documents: each version once, as the successor of the version that its sender has seen.
+
+    Where two people must agree, what one writes is a proposal, and a second one makes it a version.
+    """
 
     entities: EntityReader
     store: DocumentStore
@@ -98,13 +155,72 @@ class DocumentService:
                 existing = self.entities.get(version_key(draft.document, draft.version))
                 return repeated(draft, existing, current), False
             items = new_version(draft, latest, by, clock.now())
-            before, after = aliases_in(latest), draft.valid.aliases if draft.valid else frozenset()
-            change = AliasChange(draft.document, after - before, before - after)
+            change = _aliases_changed(draft, latest)
             self._check_free(change)
             self.store.add(items, draft.seen, change)
             return items[0], True
 
         return optimistically(attempt, draft.document)
+
+    def proposal(self, draft: WrittenDocument, by: str) -> Values | None:
+        """Propose a draft for a second person; return its proposal, or ``None`` if it is a version already.
+
+        The same draft again, also of somebody else, changes nothing. Raises ``ConflictError`` if another version
+        follows the one seen, or if another content is proposed.
+        """
+
+        def attempt() -> Values | None:
+            latest = self.entities.get(latest_key(draft.document))
+            current = int(latest["version"]) if latest else 0
+            if current != draft.seen:
+                repeated(draft, self.entities.get(version_key(draft.document, draft.version)), current)
+                return None
+            now = clock.now()
+            new_version(draft, latest, by, now)  # Raises what writing it would raise.
+            before = self.entities.get(proposal_key(draft.document))
+            if before is not None and is_open(before, current):
+                check_same(before, draft)
+                return before
+            proposal = proposal_of(draft, by, now)
+            self.store.propose(proposal, before)
+            return proposal
+
+        return optimistically(attempt, draft.document)
+
+    def waiting(self, draft: WrittenDocument) -> Values | None:
+        """Return the open proposal of just this draft, if there is one."""
+        found = self.entities.get(proposal_key(draft.document))
+        same = found is not None and is_open(found, draft.seen) and found["sha256"] == draft.sha256
+        return found if same else None
+
+    def decide(self, document: str, request: DecisionRequest, by: str, kinds: Sequence[DocumentKind]) -> Values:
+        """Release or discard the proposal of a document; return it with the decision.
+
+        Raises ``NotFoundError`` if there is none, and ``ConflictError`` if it does not allow the decision.
+        """
+
+        def attempt() -> Values:
+            proposal = self.entities.get(proposal_key(document))
+            if proposal is None:
+                raise NotFoundError(f"no version of {shown(document)} is proposed")
+            latest = self.entities.get(latest_key(document))
+            current = int(latest["version"]) if latest else 0
+            if not planned_decision(document, proposal, current, request, by):
+                return proposal
+            now = clock.now()
+            closed = decided(proposal, request, by, now)
+            if request.decision is Decision.DISCARD:
+                self.store.close(closed)
+                return closed
+            content = exact_json.parse(proposal["content"])
+            draft = read_draft(document, {"seen": Decimal(proposal["seen"]), "content": content}, kinds)
+            items = new_version(draft, latest, proposal["created_by"], now, by)
+            change = _aliases_changed(draft, latest)
+            self._check_free(change)
+            self.store.add(items, draft.seen, change, closed)
+            return closed
+
+        return optimistically(attempt, document)
 
     def _check_free(self, change: AliasChange) -> None:
         """Raise ``ConflictError`` if an alias that is added is of another document."""
@@ -119,3 +235,8 @@ class DocumentService:
     def permit(self, document: str, permissions: Permissions, by: str) -> None:
         """Replace the permissions of a document."""
         self.store.put(permissions_values(document, permissions, by, clock.now()))
+
+
+def _aliases_changed(draft: WrittenDocument, latest: Values | None) -> AliasChange:
+    before, after = aliases_in(latest), draft.valid.aliases if draft.valid else frozenset()
+    return AliasChange(draft.document, after - before, before - after)

@@ -173,7 +173,7 @@ def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
 _NAMES: Final = (
     f"{RATE_CARD}<agency>, {RATE_CARD}{GROUP}<group> or {DEFAULT_RATE_CARD}; agency and group have {fields.NAME}"
 )
-RATE_CARDS: Final = DocumentKind(RATE_CARD, is_rate_card, _NAMES, _valid)
+RATE_CARDS: Final = DocumentKind(RATE_CARD, is_rate_card, _NAMES, _valid, by_people=True)
 """Rate cards as a kind of document."""
 
 

@@ -204,7 +204,7 @@ def following(timeline: Timeline, new: Start, now: datetime) -> Timeline:
     return with_start([one for one in timeline if one.valid_from < earliest], new)
 
 
-KIND: Final = DocumentKind(SETTINGS, lambda rest: not rest, SETTINGS, _valid, following)
+KIND: Final = DocumentKind(SETTINGS, lambda rest: not rest, SETTINGS, _valid, following, by_people=True)
 """The settings as a kind of document, of which there is one."""
 
 
