@@ -26,6 +26,7 @@ from tests.handlers.desk import place, send
 from tests.support.connections import delivered
 from tests.support.drafts import keep_draft
 from tests.support.events import refund, sale
+from tests.support.proposals import drafted, keep_proposal
 from tests.support.requests import LINES, post
 from tests.support.stored_statements import document, keep_sealed, plan_of
 from tests.support.system import World, opened
@@ -112,6 +113,8 @@ def described_system() -> Iterator[World]:
         item = {**release_key(1), **release.as_dict(), **ListTotals.of_release().as_dict(), "manifest_sha256": "0" * 64}
         world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(item))
         assert post(world, refund("released", "-1.00", of="not sent yet")).status == 202
+        rate_card = OPERATIONS["PUT /documents/{document}"]["requestBody"]["content"]["application/json"]["examples"]
+        keep_proposal(world, drafted("rate-card:42", rate_card["rate-card"]["value"]["content"], 1))
         for route in WRITES:
             assert answered(session(world.stack), example(route)).status_code in {200, 201, 202}
         sent = OPERATIONS["PUT /connections/{name}"]["requestBody"]["content"]["application/json"]["examples"]

@@ -26,6 +26,7 @@ from tests.support.cases import cases
 from tests.support.events import refund, sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
+from tests.support.proposals import drafted, keep_proposal
 from tests.support.requests import BATCH, LINES, ONE, post
 from tests.support.stored_statements import document, keep_draft, keep_sealed, plan_of
 from tests.support.system import World, opened
@@ -38,6 +39,7 @@ THREAD: Final = {"kind": "lines", "subject": "shop%23good"}
 MESSAGE: Final = {"id": "m-1", "user": "ann", "text": "Where is it?"}
 NEWEST: Final = {"order": "newest", "limit": "10"}
 RULES: Final = {"document": "house%20rules"}
+PROPOSED: Final = drafted("house rules", {"pets": "cats"}, 1)
 AGENCY: Final = {"agency": "42"}
 STATEMENT: Final = {**ACCOUNT, "period": "2026-10"}
 STATES: Final = {"layer": "5m", "last": "3"}
@@ -255,6 +257,10 @@ GOOD: dict[str, Good] = {
     "GET /documents/{document}/versions": Good(RULES, {"limit": "10"}),
     "GET /documents/{document}/versions/{version}": Good({**RULES, "version": "1"}),
     "GET /documents/{document}/metadata": Good(RULES),
+    "GET /documents/{document}/proposal": Good(RULES),
+    "PUT /documents/{document}/proposal": Good(
+        RULES, body={"decision": "release", "sha256": PROPOSED.sha256, "reason": "checked"}
+    ),
     "PUT /documents/{document}/permissions": Good(
         RULES, body={"agencies": ["42"], "people": ["ann"]}, accepts={"document": NAMES}
     ),
@@ -506,6 +512,7 @@ def world() -> Iterator[World]:
             keep_sealed(world, plan_of(period, bound="202610230200"), document())
         keep_draft(world, plan_of("2026-10", bound="202610230200"), Account("42", "GBP"))
         assert post(world, refund("too early", "-1.00", of="not sent yet")).status == 202
+        keep_proposal(world, PROPOSED)
         for route in sorted(GOOD, key=lambda route: route.startswith("GET")):
             response = world.stack.request(request(route, GOOD[route]))
             assert response.status in GOOD[route].statuses, (route, response.body)

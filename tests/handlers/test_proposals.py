@@ -13,7 +13,7 @@ from tests.support.system import World, faulty, opened
 from tests.support.tables import items, redeploy
 from tests.unit.registry.rate_cards.builders import content
 
-CARD = "rate-card:42"
+DEAL = "rate-card:42"
 CHANGED = content({"percent": "80"})
 
 
@@ -21,12 +21,12 @@ CHANGED = content({"percent": "80"})
 def two() -> Iterator[World]:
     """A system on which two people must agree, with a rate card that a machine wrote."""
     with opened(TWO) as world:
-        assert send(world, "PUT", f"/documents/{CARD}", {"seen": 0, "content": content()}).status == 201
+        assert send(world, "PUT", f"/documents/{DEAL}", {"seen": 0, "content": content()}).status == 201
         yield world
 
 
 def write(
-    world: World, sent: object = CHANGED, sub: str = "ann", *, seen: int = 1, document: str = CARD
+    world: World, sent: object = CHANGED, sub: str = "ann", *, seen: int = 1, document: str = DEAL
 ) -> tuple[int, dict[str, Any]]:
     """Write a version as a person of finance; return the status and the body of the response."""
     body = {"seen": seen, "content": sent}
@@ -35,7 +35,7 @@ def write(
 
 
 def decide(
-    world: World, sub: str, decision: str = "release", *, reason: str = "checked", document: str = CARD, **changed: str
+    world: World, sub: str, decision: str = "release", *, reason: str = "checked", document: str = DEAL, **changed: str
 ) -> tuple[int, dict[str, Any]]:
     """Decide about what is proposed as a person of finance; return the status and the body of the response."""
     body = {"decision": decision, "sha256": proposal(world, document)["sha256"], "reason": reason, **changed}
@@ -44,11 +44,11 @@ def decide(
     return status, found
 
 
-def proposal(world: World, document: str = CARD) -> dict[str, Any]:
+def proposal(world: World, document: str = DEAL) -> dict[str, Any]:
     return dict(world.read(f"/documents/{document}/proposal"))
 
 
-def latest(world: World, document: str = CARD) -> dict[str, Any]:
+def latest(world: World, document: str = DEAL) -> dict[str, Any]:
     return dict(world.read(f"/documents/{document}"))
 
 
@@ -58,7 +58,7 @@ def waiting(world: World) -> list[str]:
 
 def test_a_rate_card_of_a_person_waits_for_a_second_one_and_both_names_stay(two: World) -> None:
     status, proposed = write(two)
-    assert (status, proposed["seen"], proposed["proposed_by"], waiting(two)) == (202, 1, "ann", [CARD])
+    assert (status, proposed["seen"], proposed["proposed_by"], waiting(two)) == (202, 1, "ann", [DEAL])
     assert latest(two)["version"] == 1
     assert proposal(two) == {**proposed, "content": CHANGED}
     assert write(two) == (202, proposed), "a retry"
@@ -67,7 +67,7 @@ def test_a_rate_card_of_a_person_waits_for_a_second_one_and_both_names_stay(two:
     written = latest(two)
     assert (written["version"], written["content"]) == (2, CHANGED)
     assert (written["written_by"], written["approved_by"], written["sha256"]) == ("ann", "bob", proposed["sha256"])
-    assert two.read(f"/documents/{CARD}/versions/2") == written
+    assert two.read(f"/documents/{DEAL}/versions/2") == written
     assert waiting(two) == []
     two.pass_time(minutes=1)
     assert decide(two, "bob") == (200, found), "a retry"
@@ -109,13 +109,13 @@ def test_nobody_releases_what_they_have_proposed_by_any_request(two: World) -> N
     status, found = decide(two, "ann")
     assert (status, "ask another person of finance" in found["detail"]) == (409, True)
     assert write(two, sub="bob")[1]["proposed_by"] == "ann", "the same of another person is no release"
-    answer = send(two, "PUT", f"/documents/{CARD}", {"seen": 1, "content": CHANGED})
+    answer = send(two, "PUT", f"/documents/{DEAL}", {"seen": 1, "content": CHANGED})
     assert (answer.status, answer.json()["proposed_by"]) == (202, "ann"), "nor is the same of a machine"
     assert items(two, "EntityTable") == before
     for role in ("support", "auditor", "agency"):
         claims = {"agency": "42"} if role == "agency" else {}
         body = {"decision": "release", "sha256": proposal(two)["sha256"], "reason": "checked"}
-        route, path = "PUT /documents/{document}/{part}", f"/documents/{CARD}/proposal"
+        route, path = "PUT /documents/{document}/{part}", f"/documents/{DEAL}/proposal"
         assert as_person(two, route, path, body, "eve", role=role, **claims)[0] == 403
     assert latest(two)["version"] == 1
 
@@ -123,11 +123,11 @@ def test_nobody_releases_what_they_have_proposed_by_any_request(two: World) -> N
 def test_another_content_is_proposed_once_the_first_is_discarded_and_that_is_final(two: World) -> None:
     write(two)
     status, found = write(two, content({"percent": "9"}), "bob")
-    assert (status, found["detail"]) == (409, f"{CARD} has a proposal of ann: release or discard it first")
+    assert (status, found["detail"]) == (409, f"{DEAL} has a proposal of ann: release or discard it first")
     status, found = decide(two, "bob", "discard", reason="a slip")
     assert (status, found["decided"]["by"], waiting(two), latest(two)["version"]) == (200, "bob", [], 1)
     assert decide(two, "bob", "discard", reason="a slip") == (200, found), "a retry"
-    assert decide(two, "bob")[1]["detail"] == f"the proposal for '{CARD}' was discarded before, by bob"
+    assert decide(two, "bob")[1]["detail"] == f"the proposal for '{DEAL}' was discarded before, by bob"
     assert decide(two, "eve", "discard", reason="a slip")[0] == 409
     assert write(two, content({"percent": "9"}), "bob")[0] == 202
     assert decide(two, "ann", sha256="0" * 64)[0] == 409, "another one than was seen"
@@ -140,16 +140,16 @@ def test_what_is_released_cannot_be_discarded(two: World) -> None:
     assert decide(two, "bob")[0] == 200
     for sub in ("ann", "bob", "eve"):
         status, found = decide(two, sub, "discard")
-        assert (status, found["detail"]) == (409, f"the proposal for '{CARD}' was released before, by bob")
+        assert (status, found["detail"]) == (409, f"the proposal for '{DEAL}' was released before, by bob")
     assert latest(two)["content"] == CHANGED
 
 
 def test_a_proposal_on_top_of_a_version_that_is_not_the_latest_can_only_be_discarded(two: World) -> None:
     write(two)
     other = content({"percent": "11"})
-    assert send(two, "PUT", f"/documents/{CARD}", {"seen": 1, "content": other}).status == 201
+    assert send(two, "PUT", f"/documents/{DEAL}", {"seen": 1, "content": other}).status == 201
     status, found = decide(two, "bob")
-    assert (status, found["detail"]) == (409, f"'{CARD}' has changed since: its latest version is 2")
+    assert (status, found["detail"]) == (409, f"'{DEAL}' has changed since: its latest version is 2")
     assert write(two)[0] == 409
     assert latest(two)["content"] == other
     assert write(two, seen=2)[0] == 202, "it takes the place of the old one"
@@ -184,4 +184,4 @@ def test_of_two_people_at_once_one_decides(other: str) -> None:
             written = latest(world)
             assert (written["version"], written["approved_by"]) == (1, "amy")
         else:
-            assert world.get(f"/documents/{CARD}").status == 404
+            assert world.get(f"/documents/{DEAL}").status == 404

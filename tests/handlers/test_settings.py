@@ -8,13 +8,9 @@ from typing import Any
 import pytest
 
 from quarterhour.model.clock import iso_seconds
-from quarterhour.model.errors import ForbiddenError
 from quarterhour.model.periods import Calendar, time_zone
-from quarterhour.registry.documents.permissions import check_writer
 from quarterhour.registry.settings.settings import DEFAULTS, FIELDS, LEAD
-from quarterhour.web.access import Role
 from quarterhour_tools.emulator.http_api import Request, Response
-from tests.support.builders import one_of_staff
 from tests.support.events import by_sign
 from tests.support.requests import events_request
 from tests.support.system import World, opened
@@ -102,11 +98,6 @@ def test_the_defaults_are_a_document_that_changes_nothing(world: World) -> None:
     assert put(world, dict(DEFAULTS)).status == 201
     world.clock.advance(timedelta(minutes=1))
     assert world.read("/me") == before
-
-
-def test_people_cannot_write_settings() -> None:
-    with pytest.raises(ForbiddenError, match="people write rate cards here"):
-        check_writer("settings", one_of_staff(Role.FINANCE))
 
 
 def test_all_but_the_calendar_applies_within_a_minute_and_keeps_a_history(world: World) -> None:

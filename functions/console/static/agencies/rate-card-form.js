@@ -28,6 +28,11 @@ function documentsOf(agency, group) {
 /** The buttons with which finance writes a rate card of an agency in a group, or in none. */
 export function WriteRateCard({ agency, group, onDone }) {
   const [document, setDocument] = useState(null);
+  const [isProposed, setProposed] = useState(false);
+  const done = (written) => {
+    setProposed(Boolean(written.proposed_by));
+    onDone();
+  };
   if (!may("finance")) return null;
   return html`
     <p class="bar">
@@ -36,8 +41,10 @@ export function WriteRateCard({ agency, group, onDone }) {
           New version: ${rateCard(one, agency)}
         </button>`)}
     </p>
+    ${isProposed && html`
+      <p role="status">It is proposed. Another person of finance approves it on the page Operations.</p>`}
     ${document && html`
-      <${Write} key=${document} ...${{ document, agency, onDone }} onClose=${() => setDocument(null)} />`}`;
+      <${Write} key=${document} ...${{ document, agency, onDone: done }} onClose=${() => setDocument(null)} />`}`;
 }
 
 function Write({ document, agency, onDone, onClose }) {

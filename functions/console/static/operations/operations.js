@@ -8,6 +8,7 @@ import { may } from "../lib/me.js";
 import { DUE, lateness, overdue } from "../lib/overdue.js";
 import { Conflict, Dialog, Pending, Person, Status, Time, useConflict, useLoaded } from "../lib/parts.js";
 import { Held } from "./held.js";
+import { Proposals } from "./proposals.js";
 
 const QUEUES = {
   "records-parked": "what cannot be counted, kept as a snapshot or billed",
@@ -36,6 +37,7 @@ const CHANGES_COLUMNS = [
 
 /** The page. */
 export const Operations = ({ query }) => html`
+  <${Proposals} />
   <${Held} reason=${query.reason} />
   <${State} />
   <${Schedule} />`;

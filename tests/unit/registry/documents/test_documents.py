@@ -26,6 +26,7 @@ from quarterhour.registry.documents.permissions import Permissions, check_writer
 from quarterhour.registry.documents.plan import new_version, read_draft, repeated
 from quarterhour.registry.documents.timeline import Start, start_at, timeline_of, timeline_values, with_start
 from quarterhour.registry.rate_cards.rate_card import RATE_CARDS
+from quarterhour.registry.routes import KINDS
 from quarterhour.web.access import STAFF, Caller, Role
 from tests.support.builders import AT, names, one_of_staff, person
 from tests.support.cases import cases
@@ -153,7 +154,7 @@ SIMILAR = ["rate-card", "rate-cards:42", "rate-card/42", *(f"{prefix}42" for pre
 @cases("document", [one for one in SIMILAR if not one.startswith(RATE_CARD)])
 def test_people_write_no_document_whose_name_is_similar_to_that_of_a_rate_card(document: str) -> None:
     finance = one_of_staff(Role.FINANCE)
-    check_writer("rate-card:42", finance)
-    check_writer(document, Caller("shop", None))
+    check_writer("rate-card:42", finance, KINDS)
+    check_writer(document, Caller("shop", None), KINDS)
     with pytest.raises(ForbiddenError):
-        check_writer(document, finance)
+        check_writer(document, finance, KINDS)
