@@ -12,14 +12,18 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
+from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.replay.replay import replaying
 from tests.support import plain_year
-from tests.support.plain_figures import Expected, Payment, Row, cents_even, flattened, registered
+from tests.support.datev_format import check_datev
+from tests.support.plain_figures import Expected, Payment, Row, at, cents_even, flattened, registered
+from tests.support.plain_year import CURRENCIES
 from tests.support.year_books import Books
 
 
@@ -215,7 +219,6 @@ no_tax = "No VAT"
 dates = "yyyy-mm-dd"
 """
 CORRECTING = ("bad_debt", "cash_discount")
-XERO_CODES = {"19": "Output 19", "7": "Output 7"}
 
 
 def _revenue_account(row: Row, charge: str, kind: str) -> str:
@@ -299,3 +302,161 @@ def test_the_journals_book_each_amount_on_its_account(
     for one in made.expected.documents:
         sums = {account: amount for account, amount in found[one.number].items() if amount}
         assert sums == _booked(one, cleared), (one.number, one.account, one.month)
+
+
+def test_the_files_for_datev_fit_its_format_and_book_the_same(
+    books: tuple[Books, Path], accounts: Path, tmp_path: Path
+) -> None:
+    made, folder = books
+    _journal(folder, accounts, tmp_path / "EXTF.csv", "--format", "datev")
+    found: dict[str, Decimal] = defaultdict(Decimal)
+    for path in tmp_path.glob("EXTF-*.csv"):
+        check_datev(path.read_bytes())
+        _, columns, *rows = _rows(path, ";", "cp1252")
+        for cells in rows:
+            row = dict(zip(columns, cells, strict=True))
+            amount = _comma(row["Umsatz (ohne Soll/Haben-Kz)"]) * (1 if row["Soll/Haben-Kennzeichen"] == "S" else -1)
+            if row["Konto"][2:] not in CURRENCIES:
+                found[row["Konto"]] += amount
+                found[row["Gegenkonto (ohne BU-Schlüssel)"]] -= amount
+            elif row["Gegenkonto (ohne BU-Schlüssel)"] in {"8338", "8339"}:
+                euros = _comma(row["Basis-Umsatz"]) if row["Basis-Umsatz"] else abs(amount)
+                found["in euros"] -= euros if amount > 0 else -euros
+    cleared = {one.number: one for one in made.expected.documents}
+    sums: dict[str, Decimal] = defaultdict(Decimal)
+    for one in made.expected.documents:
+        if one.account[1] != "EUR":
+            sums["in euros"] -= sum((row.euro_base for row in one.rows), Decimal(0))
+            continue
+        for account, amount in _booked(one, cleared).items():
+            sums[account] += amount
+    assert {account: amount for account, amount in found.items() if amount} == {
+        account: amount for account, amount in sums.items() if amount
+    }
+
+
+def _comma(text: str) -> Decimal:
+    return Decimal(text.replace(",", "."))
+
+
+def test_the_files_for_xero_bill_each_document_and_its_proceeds(
+    books: tuple[Books, Path], accounts: Path, tmp_path: Path
+) -> None:
+    made, folder = books
+    text = accounts.read_text("utf-8")
+    for account, code in (("1776", "Output 19"), ("1771", "Output 7")):
+        named = f'vat_account = "{account}"'
+        text = text.replace(named, f'{named}\nvat_code = "{code}"')
+    text = text.replace('automatic = true\nrows = "net"\n', "")
+    (own := tmp_path / "xero.toml").write_text(text, "utf-8")
+    _journal(folder, own, tmp_path / "sales.csv", "--format", "xero")
+    found: dict[tuple[str, bool], list[Decimal]] = defaultdict(lambda: [Decimal(0)] * 2)
+    for path in tmp_path.glob("sales-*.csv"):
+        columns, *rows = _rows(path)
+        for cells in rows:
+            row = dict(zip(columns, cells, strict=True))
+            sums = found[row["*InvoiceNumber"], path.stem.endswith("-bills")]
+            sums[:] = [sums[0] + Decimal(row["*UnitAmount"]), sums[1] + Decimal(row["TaxAmount"] or 0)]
+    expected: dict[tuple[str, bool], list[Decimal]] = {}
+    cleared = {one.number: one for one in made.expected.documents}
+    for one in made.expected.documents:
+        if one.rows:
+            expected[one.number, False] = [one.commission, one.tax]
+        if one.proceeds:
+            expected[one.number, True] = [one.proceeds, Decimal(0)]
+        for place, paid in enumerate((each for each in one.payments if each.kind), 1):
+            tax = _lost_tax(paid, cleared) if paid.kind in CORRECTING else Decimal(0)
+            expected[f"{one.number}/{place}", False] = [tax - paid.amount, -tax]
+    nothing = [Decimal(0)] * 2
+    assert {key: sums for key, sums in found.items() if sums != nothing} == {
+        key: sums for key, sums in expected.items() if sums != nothing
+    }
+
+
+def test_the_roll_forward_goes_from_opening_to_closing_with_what_is_not_issued(
+    books: tuple[Books, Path], tmp_path: Path
+) -> None:
+    made, folder = books
+    out = tmp_path / "balances.csv"
+    for month in range(2, 13):
+        assert main(["roll-forward", str(folder), "--month", f"2026-{month:02d}", "--csv", str(out)]) == 0
+        columns, *rows = _rows(out)
+        found = [dict(zip(columns, cells, strict=True)) for cells in rows]
+        for row in (one for one in found if one["agency"]):
+            documents = [one for one in made.expected.documents if one.account == (row["agency"], row["currency"])]
+            before = [one for one in documents if one.issued_on < date(2026, month, 1)]
+            within = [one for one in documents if (one.issued_on.year, one.issued_on.month) == (2026, month)]
+            expected = {
+                "opening": before[-1].closing if before else Decimal(0),
+                "commission": sum((one.commission for one in within), Decimal(0)),
+                "tax": sum((one.tax for one in within), Decimal(0)),
+                "proceeds": -sum((one.proceeds for one in within), Decimal(0)),
+                "payments": -sum((one.paid for one in within), Decimal(0)),
+                "closing": (before + within)[-1].closing if before or within else Decimal(0),
+            }
+            assert {name: Decimal(row[name]) for name in expected} == expected, (month, row)
+            exact = made.expected.exact((row["agency"], row["currency"]), month)
+            assert abs(Fraction(Decimal(row["unissued_commission"])) - exact) < Fraction(1, 10**7), (month, row)
+        assert {one["currency"] for one in found if not one["agency"]} == {one["currency"] for one in found}
+
+
+def test_the_electronic_invoices_state_base_and_tax_by_scheme(books: tuple[Books, Path]) -> None:
+    made, folder = books
+    numbered, states = {one.number: one for one in made.expected.documents}, set()
+    for path in folder.rglob("statement.xml"):
+        root = ET.fromstring(path.read_bytes())  # noqa: S314 - ours
+        one = numbered[root.findtext("{*}ID") or ""]
+        sign = -1 if root.tag.endswith("CreditNote") else 1
+        expected: dict[tuple[str, Decimal], list[Decimal]] = defaultdict(lambda: [Decimal(0)] * 2)
+        for row in one.rows:
+            if row.base or row.tax:
+                sums = expected[CATEGORIES[row.key.scheme], row.key.percent]
+                sums[:] = [sums[0] + row.base, sums[1] + row.tax]
+        found = {
+            (
+                total.findtext("{*}TaxCategory/{*}ID") or "",
+                Decimal(total.findtext("{*}TaxCategory/{*}Percent") or "0"),
+            ): [sign * Decimal(total.findtext(f"{{*}}{name}") or "") for name in ("TaxableAmount", "TaxAmount")]
+            for total in root.iterfind("{*}TaxTotal/{*}TaxSubtotal")
+        }
+        assert found == expected, one.number
+        gross = root.findtext("{*}LegalMonetaryTotal/{*}TaxInclusiveAmount") or ""
+        assert sign * Decimal(gross) == one.commission + one.tax
+        states.add(one.number)
+    without = set()
+    for number, one in numbered.items():
+        keys = {row.key for row in one.rows if row.base or row.tax}
+        schemes = {key.scheme for key in keys}
+        if len(schemes) > 1 and "outside_scope" in schemes:
+            without.add(number)
+        if len({row.key.vat_id for row in one.rows if row.key.scheme == "reverse_charge"}) > 1:
+            without.add(number)
+    assert numbered.keys() - states == without, "EN 16931 cannot express these"
+
+
+CATEGORIES = {"standard": "S", "reverse_charge": "AE", "exempt": "E", "outside_scope": "O"}
+
+
+def test_the_payouts_are_the_open_credits_of_agencies_whose_money_is_collected(
+    books: tuple[Books, Path], tmp_path: Path
+) -> None:
+    made, folder = books
+    out = tmp_path / "payouts.xml"
+    with using(ManualClock(at(date(2027, 1, 6)))):
+        main(["payouts", str(folder), "--name", "year", "--date", "2027-01-07", "--out", str(out)])
+    root = ET.fromstring(out.read_bytes())  # noqa: S314 - ours
+    found = {
+        one.findtext("{*}PmtId/{*}EndToEndId"): (
+            Decimal(one.findtext("{*}Amt/{*}InstdAmt") or ""),
+            one.findtext("{*}CdtrAcct/{*}Id/{*}IBAN"),
+        )
+        for one in root.iter(f"{root.tag.partition('}')[0]}}}CdtTrfTxInf")
+    }
+    open_ = made.expected.open(date(2027, 1, 6))
+    expected = {}
+    for one in made.expected.documents:
+        party = registered(one.account[0], date(2026, 12, 31))
+        if open_.get(one.number, 0) < 0 and one.account[1] == "EUR" and party.get("collects") == "marketplace":
+            expected[one.number] = (-open_[one.number], party["iban"])
+    assert found == expected
+    assert len(found) > 2

@@ -192,6 +192,11 @@ class ExpectedBooks:
         """Return what an account owes after its last document."""
         return next((one.closing for one in reversed(self.documents) if one.account == account), Decimal(0))
 
+    def exact(self, account: Account, month: int) -> Fraction:
+        """Return what an account is charged in a month before it is rounded."""
+        parts = (one for line in self._lines.get((account, month), ()) for one in line.charges.values())
+        return sum(parts, Fraction(0))
+
     def _rows(self, account: Account, lines: Sequence[_Line]) -> list[Row]:
         parts: dict[RowKey, dict[tuple[str, str], Fraction]] = {}
         for line in sorted(lines, key=lambda one: (one.tax_point, one.kind)):
