@@ -122,7 +122,7 @@ export function List({
       ${shown.length > 0
         ? draw?.(shown) ?? html`<${Rows} ...${{ caption, columns: visible, rows: shown, rowClass, current }}
             sort=${view.sort ?? sort} onSort=${(next) => change({ sort: next })} />`
-        : !isBusy && html`<p class="empty">No row matches.
+        : !isBusy && html`<p class="empty">No row ${isDone ? "" : "so far "}matches.
             ${" "}<button type="button" class="link" onClick=${() => change({ text: "" })}>Show all rows</button></p>`}
       ${problem && html`<${Failure} problem=${problem} retry=${() => loader.reach(least)} />`}
       ${!problem && !isBusy && (shown.length < ordered.length || !isDone) && html`
