@@ -21,8 +21,9 @@ from quarterhour.ledger.recording.segment_store import SegmentStore
 from quarterhour.ledger.recording.service import Recorder
 from quarterhour.model.errors import ConflictError, NotFoundError
 from quarterhour.model.identifiers import Account, Identity
-from quarterhour.registry.agencies.agency import AGENCIES, Registration
+from quarterhour.registry.agencies.agency import AGENCIES
 from quarterhour.registry.agencies.queries import AgencyQueries
+from quarterhour.registry.agencies.registration import Registration
 from quarterhour.registry.agencies.store import RegistrationStore
 from quarterhour.registry.documents.keys import (
     agency_document,

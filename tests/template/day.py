@@ -65,6 +65,7 @@ MONTHLY = [{"currency": "EUR", "charges": [{"name": "listing fee", "amount": "39
 def live_with_documents(world: World) -> None:
     """Let finance decide about the base currency, and an agency have a rate card for the events to come."""
     write(world, "write-document", "settings", {"base_currency": "EUR"})
+    world.clock.advance(timedelta(minutes=1))  # By then every function knows the settings.
     for since in ("2026-01-01T00:00:00Z", "2027-06-01T00:00:00Z"):
         write(world, "write-document", "rate-card:monthly", {"valid_from": since, "rules": MONTHLY})
     of_one = ("document", "document-versions", "document-version", "document-metadata", "document-permissions")

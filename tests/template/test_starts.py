@@ -24,7 +24,7 @@ json.dump(sorted(sys.modules), sys.stdout)
 """
 
 
-@pytest.mark.parametrize(("name", "most"), [("read", 45), ("write", 45), ("ingest", 120)])
+@pytest.mark.parametrize(("name", "most"), [("read", 45), ("write", 45), ("ingest", 116)])
 def test_a_start_loads_no_more_than_the_first_request_needs(template: Template, name: str, most: int) -> None:
     function = template.functions(attribute)[name]
     variables = {"AWS_DEFAULT_REGION": "us-east-1", "PYTHONPATH": str(ROOT / "layers" / "quarterhour")}

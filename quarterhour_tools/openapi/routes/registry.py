@@ -7,8 +7,8 @@ from quarterhour.registry.api import Draft
 from quarterhour.registry.documents.api import (
     DocumentContent,
     DocumentMetadata,
+    DocumentProposal,
     DocumentVersion,
-    Proposal,
     ProposalContent,
     ProposalDecisionRequest,
     Readers,
@@ -50,7 +50,7 @@ DOCUMENTS: Final = Group(
         "GET /documents": read("documents_list", Page[DocumentMetadata], parameters={"kind": _KIND}),
         "PUT /documents/{document}": RouteDescription(
             "documents_write",
-            {201: DocumentVersion, 200: DocumentVersion, 202: Proposal},
+            {201: DocumentVersion, 200: DocumentVersion, 202: DocumentProposal},
             (409, *BODY_PROBLEMS),
             {200: SAME_VERSION, 202: PROPOSED, 409: OTHER_VERSION},
             bodies=json_body(Draft),
@@ -74,7 +74,7 @@ DOCUMENTS: Final = Group(
         ),
         "PUT /documents/{document}/proposal": RouteDescription(
             "documents_decide_proposal",
-            {200: Proposal},
+            {200: DocumentProposal},
             (404, 409, *BODY_PROBLEMS),
             {404: "No version of it was proposed.", 409: _OTHER_DECISION},
             bodies=json_body(ProposalDecisionRequest),

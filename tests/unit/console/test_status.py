@@ -6,7 +6,7 @@ from enum import Enum
 import pytest
 
 from quarterhour.ledger.recording.held_event import HeldReason
-from quarterhour.registry.agencies.agency import Registration
+from quarterhour.registry.agencies.registration import Registration
 from quarterhour.reports.plan import Proof
 from quarterhour.statements.drafts.draft import DraftState
 from quarterhour.statements.queries import PeriodState

@@ -29,7 +29,7 @@ from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.registry.agencies.agency import Registration
+from quarterhour.registry.agencies.registration import Registration
 from quarterhour.registry.documents.timeline import Start
 from quarterhour.registry.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
 from tests.support import customers

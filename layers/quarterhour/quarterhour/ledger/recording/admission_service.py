@@ -20,7 +20,7 @@ from quarterhour.ledger.recording.ticket import Ticket, result_of, tickets_of
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
-from quarterhour.registry.agencies.agency import Registration
+from quarterhour.registry.agencies.registration import Registration
 
 _ACTIVE_FOR: Final = timedelta(minutes=1)
 """How long an agency is taken as active after its registration was read."""

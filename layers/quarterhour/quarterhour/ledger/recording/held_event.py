@@ -16,7 +16,7 @@ from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
 from quarterhour.model.errors import FieldProblem, HeldItemError
 from quarterhour.model.identifiers import Account, Identity
-from quarterhour.registry.agencies.agency import Registration
+from quarterhour.registry.agencies.registration import Registration
 
 
 class HeldReason(StrEnum):

@@ -29,7 +29,7 @@ _IN_LEDGER: Final = frozenset({Verdict.RECORDED, Verdict.DUPLICATE})
 
 
 @dataclass(frozen=True, slots=True)
-class RunningTotals:
+class EditedItems:
     """Records what the events of running totals say beyond the first one. ``record``: records one event."""
 
     record: Callable[[Event], Outcome]

@@ -89,14 +89,14 @@ class Recorder:
     ) -> list[Outcome]:
         """Return the outcomes of items, once what those of running totals say beyond the first is recorded."""
         # Loaded for the few that need it, so that a function starts without it.
-        from quarterhour.ledger.recording.running_totals import RunningTotals  # noqa: PLC0415
+        from quarterhour.ledger.recording.running_totals import EditedItems  # noqa: PLC0415
 
         def record(event: Event) -> Outcome:
             seconds = (request.until - clock.now()).total_seconds()
             (outcome,) = self.record([event], f"{request.id}.{event.identity.id}", seconds)
             return outcome
 
-        totals = RunningTotals(record, self._claims, self._segments)
+        totals = EditedItems(record, self._claims, self._segments)
         return [
             totals.completed(item, one) if isinstance(item, Event) and item.is_running_total else one
             for item, one in zip(items, found, strict=True)

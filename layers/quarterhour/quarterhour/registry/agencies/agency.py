@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
@@ -21,6 +20,7 @@ from quarterhour.registry.agencies.e_invoices import (
     read_recipient,
 )
 from quarterhour.registry.agencies.ibans import IBAN, read_iban
+from quarterhour.registry.agencies.registration import ACTIVE, STATUSES, external_id
 from quarterhour.registry.agencies.vat_ids import VAT_ID, read_vat_id
 from quarterhour.registry.documents.keys import AGENCY, AGENCY_NAME, Alias, is_agency
 from quarterhour.registry.documents.plan import DocumentKind, Valid
@@ -31,10 +31,6 @@ EXEMPT: Final = "exempt"
 OUTSIDE_SCOPE: Final = "outside_scope"
 SCHEMES: Final = (STANDARD, REVERSE_CHARGE, EXEMPT, OUTSIDE_SCOPE)
 """The tax schemes: tax at a percentage, tax that the agency owes itself, no tax, no service that the law taxes."""
-ACTIVE: Final = "active"
-CLOSED: Final = "closed"
-STATUSES: Final = (ACTIVE, CLOSED)
-"""Sales of a closed agency are held."""
 BY_AGENCY: Final = "agency"
 BY_MARKETPLACE: Final = "marketplace"
 COLLECTORS: Final = (BY_AGENCY, BY_MARKETPLACE)
@@ -75,14 +71,6 @@ COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
 _TAX: Final = f"an object with {', '.join(TAX_FIELDS)}"
 _RATES: Final = f"an object of at most {MAX_RATES} tax rates"
 _RATE: Final = f"an object with {', '.join(RATE_FIELDS)}"
-
-
-class Registration(Enum):
-    """Whether an agency is registered, from whichever instant on, and closed now."""
-
-    NONE = "none"
-    ACTIVE = "active"
-    CLOSED = "closed"
 
 
 class TaxRate(NamedTuple):
@@ -378,8 +366,3 @@ def _id_list(value: object) -> list[Any] | None:
 def aliases_of(ids: ExternalIds) -> frozenset[Alias]:
     """Return the ids as names that one agency alone may have."""
     return frozenset(Alias(provider, text) for provider, texts in ids.items() for text in texts)
-
-
-def external_id(text: object) -> str | None:
-    """Return a text as an id in the form in which it is registered; ``None`` if it can be none."""
-    return fields.label(text)

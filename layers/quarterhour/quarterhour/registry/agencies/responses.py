@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.model import exact_json
-from quarterhour.registry.agencies.agency import ACTIVE
+from quarterhour.registry.agencies.registration import ACTIVE
 
 if TYPE_CHECKING:
     from quarterhour.registry.agencies import api

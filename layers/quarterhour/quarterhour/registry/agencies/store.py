@@ -11,7 +11,7 @@ from quarterhour.aws.resources import Resources
 from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.model import exact_json
-from quarterhour.registry.agencies.agency import CLOSED, Registration, external_id
+from quarterhour.registry.agencies.registration import CLOSED, Registration, external_id
 from quarterhour.registry.documents.keys import (
     AGENCY,
     Alias,

@@ -38,7 +38,7 @@ class ProposalDecision(TypedDict):
     reason: str
 
 
-class Proposal(TypedDict):
+class DocumentProposal(TypedDict):
     """A version that a person wrote where two must agree. It is none until another person of finance releases it."""
 
     document: str
@@ -51,7 +51,7 @@ class Proposal(TypedDict):
     """Missing while it waits."""
 
 
-class ProposalContent(Proposal):
+class ProposalContent(DocumentProposal):
     """A proposal with its content."""
 
     content: Any

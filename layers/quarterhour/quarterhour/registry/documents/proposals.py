@@ -35,7 +35,7 @@ class Decision(StrEnum):
     """It never does."""
 
 
-class DecisionRequest(NamedTuple):
+class ProposalRequest(NamedTuple):
     """A decision about the proposal with a content of this hash, and why it is made."""
 
     decision: Decision
@@ -43,7 +43,7 @@ class DecisionRequest(NamedTuple):
     reason: str
 
 
-def read_decision(body: Mapping[str, Any]) -> DecisionRequest:
+def read_decision(body: Mapping[str, Any]) -> ProposalRequest:
     """Return the decision in a request's body; raise ``InvalidError`` with every problem in it."""
     read = Fields(body)
     read.report_unknown(frozenset({"decision", "sha256", "reason"}))
@@ -51,7 +51,7 @@ def read_decision(body: Mapping[str, Any]) -> DecisionRequest:
     sha256 = read.value("sha256", "that of the proposal, 64 hexadecimal digits", _sha256)
     reason = read.value("reason", TEXT, fields.text)
     fields.refuse(read.problems, "decision, sha256 and reason")
-    return DecisionRequest(decision, sha256, reason)
+    return ProposalRequest(decision, sha256, reason)
 
 
 def _decision(value: object) -> Decision | None:
@@ -89,7 +89,7 @@ def check_same(proposal: Values, draft: WrittenDocument) -> None:
         raise ConflictError(f"{draft.document} has a proposal of {by}: release or discard it first", problem)
 
 
-def planned_decision(document: str, proposal: Values, latest: int, request: DecisionRequest, by: str) -> bool:
+def planned_decision(document: str, proposal: Values, latest: int, request: ProposalRequest, by: str) -> bool:
     """Return whether a decision is to be made; ``False`` if the request is a retry of one that is made.
 
     Raises ``ConflictError`` if others have decided before, if the proposal is another one, if the document has changed
@@ -115,15 +115,15 @@ def planned_decision(document: str, proposal: Values, latest: int, request: Deci
     return True
 
 
-def decided(proposal: Values, request: DecisionRequest, by: str, now: datetime) -> Values:
+def decided(proposal: Values, request: ProposalRequest, by: str, now: datetime) -> Values:
     """Return the item of a proposal after a decision; it is on no list any more."""
     made = dict(zip(_DECISION, (str(request.decision), by, iso_millis(now), request.reason), strict=True))
     return {**{name: value for name, value in proposal.items() if not name.startswith("gsi")}, **made}
 
 
-def shown_proposal(document: str, values: Values) -> "api.Proposal":
+def shown_proposal(document: str, values: Values) -> "api.DocumentProposal":
     """Return a proposal as the API shows it, without its content."""
-    proposal: api.Proposal = {
+    proposal: api.DocumentProposal = {
         "document": document,
         "seen": int(values["seen"]),
         "sha256": values["sha256"],

@@ -35,7 +35,7 @@ from quarterhour.registry.documents.plan import (
 )
 from quarterhour.registry.documents.proposals import (
     Decision,
-    DecisionRequest,
+    ProposalRequest,
     check_same,
     decided,
     is_open,
@@ -193,7 +193,7 @@ class DocumentService:
         same = found is not None and is_open(found, draft.seen) and found["sha256"] == draft.sha256
         return found if same else None
 
-    def decide(self, document: str, request: DecisionRequest, by: str, kinds: Sequence[DocumentKind]) -> Values:
+    def decide(self, document: str, request: ProposalRequest, by: str, kinds: Sequence[DocumentKind]) -> Values:
         """Release or discard the proposal of a document; return it with the decision.
 
         Raises ``NotFoundError`` if there is none, and ``ConflictError`` if it does not allow the decision.

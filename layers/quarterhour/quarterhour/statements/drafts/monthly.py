@@ -16,7 +16,8 @@ from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import start_of, time_zone
 from quarterhour.model.tiers import SHARE_PLACES
-from quarterhour.registry.agencies.agency import ACTIVE, AGENCIES
+from quarterhour.registry.agencies.agency import AGENCIES
+from quarterhour.registry.agencies.registration import ACTIVE
 from quarterhour.registry.documents.keys import listed_range
 from quarterhour.registry.documents.queries import KnownDocument, KnownDocuments
 from quarterhour.registry.documents.timeline import version_at
