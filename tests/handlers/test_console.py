@@ -77,7 +77,7 @@ def test_a_file_is_compressed_for_who_can_read_that(world: World) -> None:
 
 def test_all_files_together_are_small(world: World) -> None:
     addresses = {"/", *assets(world)}
-    assert sum(len(get(world, address, *GZIP).body) for address in addresses) < 220_000
+    assert sum(len(get(world, address, *GZIP).body) for address in addresses) < 230_000
 
 
 @pytest.mark.parametrize(
