@@ -21,7 +21,16 @@ def test_an_iban_of_its_country_is_one(iban: str) -> None:
     assert read_iban(iban) == iban.replace(" ", "").upper()
 
 
-@pytest.mark.parametrize("text", ["IBAN: de89-3704-0044-0532-0130-00", "DE89\u00a03704.0044 0532\t0130\u202f00"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "IBAN: de89-3704-0044-0532-0130-00",
+        "IBAN-Nr. DE89370400440532013000",
+        "IBAN no.: DE89 3704 0044 0532 0130 00,",
+        "DE89\u00a03704.0044 0532\t0130\u202f00",
+        "\u202aDE89 3704 0044 0532 0130 00\u202c",
+    ],
+)
 def test_an_iban_has_one_form_however_people_write_it(text: str) -> None:
     assert read_iban(text) == "DE89370400440532013000"
 
@@ -32,6 +41,7 @@ def test_an_iban_has_one_form_however_people_write_it(text: str) -> None:
         ("DE88370400440532013000", "has wrong check digits"),
         ("DE8937040044053201300", "has 21 characters, not 22"),
         ("ZZ89370400440532013000", "begins with the letters of no country that has IBANs"),
+        ("-", "has no letters and digits"),
         ("DE89!", "has other characters than letters and digits"),
     ],
 )

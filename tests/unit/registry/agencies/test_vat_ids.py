@@ -38,6 +38,24 @@ from tests.support.cases import cases
         ("995 525 828", "NO", "NO995525828MVA"),
         ("IT00743112005", "IT", "IT00743112005"),
         ("12-3456789", "US", "123456789"),
+        ("RO 18547290", "RO", "RO18547290"),
+        ("18547290", "RO", "RO18547290"),
+        ("MC 53000004605", "MC", "FR53000004605"),
+        ("IM 980 7806 84", None, "GB980780684"),
+        ("USt-IdNr. DE 136 695 976", "DE", "DE136695976"),
+        ("USt-IdNr.: DE136695976", None, "DE136695976"),
+        ("VAT no. GB 980 7806 84", "GB", "GB980780684"),
+        ("UID: ATU13585627", "AT", "ATU13585627"),
+        ("BTW NL004495445B01", "NL", "NL004495445B01"),
+        ("BTW-BE 0403.019.261", "BE", "BE0403019261"),
+        ("N\u00b0 TVA : FR 40 303 265 045", "FR", "FR40303265045"),
+        ("P. IVA 00743110157", "IT", "IT00743110157"),
+        ("NIP 856-734-62-15", "PL", "PL8567346215"),
+        ("DI\u010c CZ25123891", "CZ", "CZ25123891"),
+        ("\u0391\u03a6\u039c 094259216", "GR", "EL094259216"),
+        ("UID-Nr. CHE-107.787.577 MWST", "CH", "CHE107787577MWST"),
+        ("DE136695976\u200e", "DE", "DE136695976"),
+        ("\uff24\uff25\uff11\uff13\uff16\uff16\uff19\uff15\uff19\uff17\uff16,", "DE", "DE136695976"),
     ],
 )
 def test_a_vat_id_has_one_form_however_people_write_it(text: str, country: str | None, canonical: str) -> None:
@@ -57,7 +75,9 @@ def test_a_vat_id_has_one_form_however_people_write_it(text: str, country: str |
         ("US!", "US", "has other characters than letters and digits"),
         ("1", "US", "has 1 letters and digits, not 4 to 20"),
         ("EL0", "GR", "has another length than the VAT ids of EL"),
-        ("", "DE", "has other characters than letters and digits"),
+        ("", "DE", "has no letters and digits"),
+        ("USt-IdNr. DE136695975", "DE", "has wrong check digits"),
+        ("USt-IdNr. DE13669597", "DE", "has another length than the VAT ids of DE"),
         ("IT00743112006", "IT", "has another form than the VAT ids of IT"),
     ],
 )
@@ -68,7 +88,13 @@ def test_a_vat_id_that_no_country_can_have_issued_is_refused_with_what_is_wrong(
         read_vat_id(text, country)
 
 
-@given(st.text(max_size=30), st.none() | st.sampled_from(["GB", "DE", "US", "IN", "CH", "ES", "IT", "PT", "MC", "NO"]))
+_COUNTRIES = ["GB", "DE", "US", "IN", "CH", "ES", "IT", "PT", "MC", "NO", "RO"]
+
+
+@given(
+    st.text(max_size=30) | st.from_regex(r"(?:VAT|UID|N|NO|RO|MC)*[0-9]{2,12}", fullmatch=True),
+    st.none() | st.sampled_from(_COUNTRIES),
+)
 def test_the_form_of_a_vat_id_has_itself_as_form(text: str, country: str | None) -> None:
     with suppress(ValueError):
         found = read_vat_id(text, country)

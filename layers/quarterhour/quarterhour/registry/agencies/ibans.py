@@ -4,10 +4,10 @@ import re
 from typing import Final
 
 from quarterhour.model.fields import shown
+from quarterhour.registry.agencies.vat_ids import without_marks
 
 IBAN: Final = "an IBAN with correct check digits, such as DE89 3704 0044 0532 0130 00"
-_FILLING: Final = re.compile(r"[\s.\u2010-\u2015-]+")
-_NAME: Final = re.compile(r"IBAN:?")
+_NAME: Final = re.compile(r"IBAN(?:N[OR]|NUM(?:MER|BER)?)?(?=[A-Z]{2}[0-9])")
 
 
 def read_iban(text: str) -> str:
@@ -19,7 +19,9 @@ def read_iban(text: str) -> str:
     # Only a request that holds an IBAN needs the library.
     from stdnum import exceptions, iban, numdb  # noqa: PLC0415
 
-    compact = _NAME.sub("", _FILLING.sub("", text).upper(), count=1)
+    compact = _NAME.sub("", without_marks(text), count=1)
+    if not compact:
+        raise ValueError(f"is {shown(text)}, which has no letters and digits")
     if not compact.isascii() or not compact.isalnum():
         raise ValueError(f"is {shown(text)}, which has other characters than letters and digits")
     found = numdb.get("iban").info(compact)[0][1]

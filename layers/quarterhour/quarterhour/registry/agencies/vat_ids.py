@@ -1,6 +1,7 @@
 """VAT ids: read as people write them, checked by the rules of their country, and stored in one form."""
 
 import re
+import unicodedata
 from operator import itemgetter
 from typing import Any, Final
 
@@ -17,7 +18,16 @@ MEMBER_STATES: Final = frozenset(
 
 _OF_OTHER_COUNTRIES: Final = re.compile(r"[A-Z0-9]{4,20}", re.ASCII)
 """The form of a VAT id of a country whose rules are not known."""
-_FILLING: Final = re.compile(r"[\s./:\u2010-\u2015-]+")
+_FILLING: Final = re.compile(
+    r"[\s./:,()_\N{DEGREE SIGN}\N{MINUS SIGN}\N{SOFT HYPHEN}"
+    r"\u2010-\u2015\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff-]+"
+)
+"""Blanks, marks and what does not show, which comes along where an id is copied."""
+_LABEL: Final = re.compile(
+    r"(?:(?:N[OR]?)?(?:UST|MWST|VAT|TAX|TVA|BTW|P?IVA|PARTITAIVA|UID|NIF|CIF|NIPC?|DI[CČ]|I[CČ]DPH|ALV|MOMS|PVM|PVN|OIB|CUI|ΑΦΜ)"
+    r"(?:REG(?:ISTRATION)?)?(?:ID(?:ENT)?)?(?:NUMBER|NUMMER|NUM|NO|NR)?)+(?=[A-Z0-9]*[0-9])",
+)
+"""What papers print before a VAT id, without blanks and marks."""
 _PREFIXES: Final = {"GR": "EL", "MC": "FR", "IM": "GB"}
 """The letters before the ids of a country, where they are not its code: Monaco's are French, those of Man British."""
 _COUNTRIES: Final = {"EL": "GR", "XI": "GB"}
@@ -36,7 +46,9 @@ def read_vat_id(text: str, country: str | None) -> str:
     That is without blanks and marks, in capital letters, after the letters of its country. Raises ``ValueError`` with
     what is wrong: the letters before it, its length, its form, or its check digits.
     """
-    compact = _FILLING.sub("", text).upper()
+    compact = _compact(text)
+    if not compact:
+        raise ValueError(f"is {shown(text)}, which has no letters and digits")
     if not compact.isascii() or not compact.isalnum():
         raise ValueError(f"is {shown(text)}, which has other characters than letters and digits")
     first = compact[:2]
@@ -71,6 +83,20 @@ def letters_of(country: str) -> str:
     return _PREFIXES.get(country, country)
 
 
+def without_marks(text: str) -> str:
+    """Return what a person typed or copied without blanks, marks and what does not show, in capital letters."""
+    return _FILLING.sub("", text).upper()
+
+
+def _compact(text: str) -> str:
+    """Return an id without blanks, marks and a label, in the capital letters of its country."""
+    letters = without_marks(unicodedata.normalize("NFKC", text))
+    found = _LABEL.match(letters)
+    compact = letters[found.end() :] if found else letters
+    first = compact[:2]
+    return _PREFIXES[first] + compact[2:] if first in {"MC", "IM"} else compact
+
+
 def _checked(compact: str, prefix: str, rule: Any) -> str:  # noqa: ANN401 - a module, described by a protocol
     """Return the canonical form of an id after these letters; raise ``ValueError`` with what is wrong with it."""
     from stdnum import exceptions, luhn  # noqa: PLC0415 - as below
@@ -91,7 +117,8 @@ def _checked(compact: str, prefix: str, rule: Any) -> str:  # noqa: ANN401 - a m
         is_of_new_office = prefix == "IT" and isinstance(error, exceptions.InvalidComponent)
         if not is_of_new_office or not luhn.is_valid(rule.compact(compact)):
             raise ValueError(_other_form(compact, prefix)) from None
-    return prefix + str(rule.compact(compact)) if prefix in _PREFIXED else compact
+    # The library leaves the letters of Romania.
+    return prefix + str(rule.compact(compact)).removeprefix(prefix) if prefix in _PREFIXED else compact
 
 
 def _other_form(compact: str, prefix: str) -> str:
