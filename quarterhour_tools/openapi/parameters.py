@@ -153,7 +153,7 @@ SEARCHED: Final = {
 RECEIVABLES: Final = {
     "on": Parameter(
         "The business date of what is open; without it, today. A day that is over has the documents issued and the "
-        "payments recorded by its end (UTC), the same for ever; it is at most 799 days ago.",
+        "payments recorded by its end (UTC), the same for ever; it has ended in UTC, too, and is at most 799 days ago.",
         Day,
         "2026-12-10",
     )

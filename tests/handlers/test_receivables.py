@@ -323,3 +323,16 @@ def test_a_day_that_is_over_has_what_was_issued_and_paid_by_then_for_ever() -> N
         problem = world.refused("/receivables", on="2024-01-01")
         assert problem["field"] == "on"
         assert "of which no payments are kept by day" in problem["problem"]
+
+
+def test_a_day_whose_payments_still_come_until_it_ends_in_utc_is_refused() -> None:
+    """In Auckland it is noon on 1 November, and in UTC still 31 October."""
+    with end_of_october({"time_zone": "Pacific/Auckland"}) as world:
+        problem = world.refused("/receivables", on="2026-10-31")
+        assert (problem["field"], problem["problem"]) == ("on", "is 2026-10-31, which is not over in UTC yet")
+        assert world.read("/receivables")["on"] == "2026-11-01"
+        record(world, "payment.recorded", "p1", "5.00")
+        world.pass_time(days=1)
+        world.drain()
+        (account,) = world.read("/receivables", on="2026-10-31")["items"]
+        assert account["unallocated"] == "5.00"

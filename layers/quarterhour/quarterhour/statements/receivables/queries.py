@@ -98,9 +98,12 @@ class ReceivableQueries:
 
         ``agency`` selects its accounts, ``None`` all. A page can be short, or empty, though another follows. A day
         that is over has the documents that were issued and the payments that were recorded by its end (UTC), for ever.
-        Raises ``InvalidError`` if it is too long ago.
+        Raises ``InvalidError`` if it is too long ago, or not over in UTC yet.
         """
         past = on if on < self.today() else None
+        if past and past >= clock.now().date():
+            problem = FieldProblem("on", f"is {past}, which is not over in UTC yet", "an earlier day, or today")
+            raise InvalidError(f"on is {past}: payments of that day may still come until it ends in UTC", problem)
         if past and past < clock.now().date() - _KEPT_DAYS:
             since = (clock.now().date() - _KEPT_DAYS).isoformat()
             problem = FieldProblem("on", f"is {past}, of which no payments are kept by day", f"{since} or a later day")
