@@ -4,14 +4,23 @@ Plain sums over the file, without any code of Quarterhour. A replay on a virtual
 time of all events up to it. Months are those of the marketplace's zone, and are cut off three days after their end.
 A draft of a month becomes a statement if the owner and the agency are registered with what an invoice needs.
 
+    quarterhour csv retail.csv --map examples/online_retail.toml > events.ndjson
+    echo '{"time_zone": "Europe/London", "base_currency": "EUR"}' > settings.json
+    quarterhour replay events.ndjson --statements --agencies examples/retail_agencies.ndjson \
+      --owner examples/owner.json --rates ecb.csv --out out --rate "rate(1 day)" --settings settings.json
     python3 examples/statements_truth.py retail retail.csv --agencies examples/retail_agencies.ndjson \
-      --owner examples/owner.json --compare out
+      --owner examples/owner.json --rates ecb.csv --compare out
     python3 examples/statements_truth.py hotel hotel.csv --agencies agencies.ndjson --owner examples/owner.json \
       --rates ecb.csv --compare out
 
 Without --compare, it prints the lists `statements` and `drafts` of `quarterhour replay --statements --json`. With
 --compare, it prints each difference from a folder of `replay --out`, or from the output of `--json`, and ends with 1 if
 there is one.
+
+For the hotels, `hotel_statements.toml` adds made-up currencies and payments, `by_time.py` sends some events late, and
+`hotel_agencies.py --history` gives agents changing tax profiles and registrations. The owner is then of a country
+without known VAT rates, such as `JE`. With rates of the ECB, all figures of 245,903 events of retail (2010-12 to
+2011-06) and of 91,643 of the hotels (2013-06 to 2016-06) agreed to the last decimal.
 """
 
 import argparse
