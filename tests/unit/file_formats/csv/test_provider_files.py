@@ -95,9 +95,7 @@ def test_the_activity_of_paypal_is_read_in_its_languages_by_the_direction_of_mon
 
 
 def test_dates_of_paypal_with_the_day_first_have_a_map_of_their_own() -> None:
-    text = export("paypal_english.csv").replace("PDT", "BST")
-    days = "".join(f"{line[:1]}{line[4:6]}/{line[1:3]}{line[6:]}\n" for line in text.splitlines()[1:])
-    found, bad = outcomes("paypal_day_first", f"{text.splitlines()[0]}\n{days}")
+    found, bad = outcomes("paypal_day_first", export("paypal_day_first.csv"))
     assert (len(found), bad) == (5, [])
     assert found[0] == ("T1", SALE, "2026-10-01T09:15:00Z", "1250.00", "EUR")
     _, bad = outcomes("paypal_day_first", export("paypal_english.csv"))
@@ -222,6 +220,7 @@ RECOGNISED: Final = {
     "amazon_comma.txt": "amazon",
     "mollie.csv": "mollie",
     **{f"paypal_{language}.csv": "paypal" for language in ("english", "german", "french", "spanish", "italian")},
+    "paypal_day_first.csv": "paypal_day_first",
     "shopify.csv": "shopify",
     "shopify_orders.csv": "shopify_orders",
     "stripe_balance.csv": "stripe",
