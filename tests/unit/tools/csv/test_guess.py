@@ -440,3 +440,32 @@ def test_an_item_that_an_order_has_at_two_prices_keeps_its_id_in_a_corrected_fil
     first = {one["id"] for one in bodies(head + rows, toml)}
     added = "U-2,1,2026-10-02,Lamp,15.00,EUR\n"
     assert len({one["id"] for one in bodies(head + added + rows, toml)} - first) == 1
+
+
+def test_a_number_that_may_be_a_thousand_beside_another_form_is_a_question() -> None:
+    text = 'Sale ID,Date,Seller,Amount,Currency\nA1,2026-10-01,x,"1,234",EUR\nA2,2026-10-02,x,"2.500,00",EUR\n'
+    toml = proposed(text)
+    assert questions(toml) == ["decimal", "thousands"]
+    assert "'1,234' has three decimal places by the form 1.234,56, others do not" in toml
+    assert [one["data"]["amount"] for one in bodies(text, answered(toml, decimal='","', thousands='"."'))] == [
+        "1.234",
+        "2500.00",
+    ]
+    either = load_map(answered(toml))
+    table = read_table(numbered(io.StringIO(text, newline="")), either.file, either.used_by)
+    assert [bool(row.bad) for row in converted(table, either)] == [True, False]
+
+
+def test_a_time_that_some_rows_lack_beside_one_that_all_have_is_a_question() -> None:
+    head, sold = (
+        "id,ordered_at,paid_at,agency,amount,currency\n",
+        "1,2026-09-30T23:00:00Z,2026-10-01T10:00:00Z,a,1.50,EUR\n",
+    )
+    open_ = "2,2026-10-01T11:00:00Z,,a,2.50,EUR\n"
+    toml = proposed(head + sold + open_)
+    assert questions(toml) == ["time"]
+    assert [one["time"] for one in bodies(head + sold + open_, answered(toml, time='"{ordered_at}"'))] == [
+        "2026-09-30T23:00:00Z",
+        "2026-10-01T11:00:00Z",
+    ]
+    assert "the time is 'paid_at', and not 'ordered_at'" in proposed(head + sold)

@@ -20,6 +20,7 @@ from quarterhour.file_formats.csv.columns import PLACEHOLDERS, Column
 from quarterhour.file_formats.csv.doubts import repeats_on_items, zone_of
 from quarterhour.file_formats.csv.numbers import (
     BRACKETS,
+    EITHER,
     NEGATIVE_FORMS,
     OPEN,
     TRAILING_MINUS,
@@ -38,6 +39,8 @@ _EVENT: Final = "[[event]]"
 _DATA: Final = "[event.data]"
 _EXTRA: Final = "[event.data.extra]"
 _NO_AGENCY: Final = "42"
+_GROUP: Final = 3
+"""The digits between two separators of thousands."""
 
 
 def faults(sample: Sample) -> Answer:
@@ -95,11 +98,30 @@ def _separators(choices: Sequence[NumberForm], cells: Sequence[str]) -> Answer:
     form = choices[0]
     if (form.decimal, form.thousands) == (".", ""):
         return Answer()
+    if cell := _other_decimals(form, cells):
+        question = (
+            f"Do numbers have two forms? {cell!r} has three decimal places by the form {form.example}, others do not. "
+            f'With "{EITHER}", each number shows its own, and {cell!r} is a bad row.'
+        )
+        return Answer.of(
+            MapEntry.open(_NUMBERS, "decimal", question, [quoted(EITHER), quoted(form.decimal)]),
+            MapEntry.open(_NUMBERS, "thousands", question, ['""', quoted(form.thousands)]),
+        )
     return Answer.of(
         MapEntry(_NUMBERS, "decimal", quoted(form.decimal)),
         MapEntry(_NUMBERS, "thousands", quoted(form.thousands)),
         certain=f"numbers have the form {form.example}",
     )
+
+
+def _other_decimals(form: NumberForm, cells: Sequence[str]) -> str:
+    """Return a number such as ``1,234`` that may be a thousand, as only others show the decimal sign of the form."""
+    if form.thousands not in {".", ","}:
+        return ""
+    with_decimals = [(cell, re.search(r"\d*$", cell.strip())) for cell in cells if form.decimal in cell]
+    lengths = {len(found[0]) for _, found in with_decimals if found}
+    alone = [cell for cell, found in with_decimals if found and len(found[0]) == _GROUP and form.thousands not in cell]
+    return alone[0] if alone and lengths != {_GROUP} else ""
 
 
 def _value(form: NumberForm, cell: str) -> object:
@@ -256,7 +278,11 @@ def agency(sample: Sample) -> Answer:
 def time(sample: Sample) -> Answer:
     """Return the time of an event."""
     if len(sample.times) == 1:
-        return Answer.of(MapEntry(_EVENT, "time", braced(sample.times[0])))
+        others = [one.name for one in sample.columns if one.is_time and one is not sample.times[0]]
+        return Answer.of(
+            MapEntry(_EVENT, "time", braced(sample.times[0])),
+            check=f"the time is {sample.times[0].name!r}, and not {' or '.join(map(repr, others))}" if others else "",
+        )
     if sample.times:
         question = "Which column is the time of the sale?"
         return Answer.of(MapEntry.open(_EVENT, "time", question, [braced(one) for one in sample.times]))

@@ -118,12 +118,14 @@ class Sample:
 
     @cached_property
     def times(self) -> list[Column]:
-        """The columns that may be the time of an event, one if that is certain."""
+        """The columns that may be the time of an event, one if that is certain: it lacks none that another one has."""
         if column := self.choice("time"):
             return [column]
         times = [one for one in self.columns if one.is_time]
         best = [one for name in ROLES["time"] for one in times if plain(one.name) == name]
-        return best[:1] or times
+        whole = [one for one in times if one.filled == len(self.rows)]
+        lacking = [one for one in best[:1] if one.filled + one.faults.total() < len(self.rows)]
+        return [*lacking, *whole] if lacking else best[:1] or times
 
     @cached_property
     def currency(self) -> Column | None:
