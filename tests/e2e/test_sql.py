@@ -457,7 +457,7 @@ def test_the_page_shows_what_its_commands_print_and_the_notebook_draws_four_char
             printed = capsys.readouterr().out
             if file:
                 Path(file).write_text(printed, "utf-8")
-    assert compared == 4
+    assert compared == 3
     assert drawn() == 4
 
 
