@@ -24,6 +24,7 @@ from tests.handlers.test_approvals import record as recorded_by_a_person
 from tests.support.cases import cases
 from tests.support.connections import delivered
 from tests.support.events import Cloud, adjustment, payment, refund, rerating, sale
+from tests.support.proposals import drafted, keep_proposal
 from tests.support.repository import ROOT
 from tests.support.requests import post, verdicts
 from tests.support.stored_statements import LAST_HOUR
@@ -214,6 +215,18 @@ def connected() -> Iterator[Shown]:
         yield shown
 
 
+@contextmanager
+def proposed() -> Iterator[Shown]:
+    """Open the system with a version of a rate card that waits for a second person for ten minutes."""
+    with opened({"approvals": 2, "JwtRoleClaim": "role"}) as world:
+        rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "12.5"}]}
+        assert send(world, "PUT", "/documents/rate-card:42", {"seen": 0, "content": rate_card}).status == 201
+        raised = {"valid_from": "2026-11-01T00:00:00Z", "rules": [{"percent": "80"}]}
+        keep_proposal(world, drafted("rate-card:42", raised, seen=1))
+        world.pass_time(minutes=10)
+        yield Shown(world)
+
+
 def _record(world: World, *events: Cloud) -> None:
     assert set(verdicts(post(world, list(events)))) == {"recorded"}
 
@@ -224,6 +237,8 @@ def system(target: str) -> Any:
         return subscribed
     if target.startswith("/connections"):
         return connected
+    if target.endswith("/proposal"):
+        return proposed
     return sealed if OF_STATEMENTS.match(target) else charged if OF_RATE_CARDS.match(target) else selling
 
 
@@ -254,7 +269,7 @@ def like(expected: Any, response: Any) -> bool:
     ("shown", "example"),
     [
         pytest.param(opens, one, id=f"{one.method} {one.target}")
-        for opens in (selling, charged, sealed, subscribed, connected)
+        for opens in (selling, charged, sealed, subscribed, connected, proposed)
         for one in EXAMPLES
         if system(one.target) is opens
     ],
