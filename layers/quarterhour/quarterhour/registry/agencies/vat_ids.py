@@ -36,6 +36,8 @@ _PREFIXED: Final = frozenset({*MEMBER_STATES, "GB", "NO", *_COUNTRIES})
 """The letters that belong to the id itself in its canonical form."""
 _SWISS: Final = "CH"
 _SWISS_NUMBER: Final = len("CHE107787577")
+_OF_SWITZERLAND: Final = "MWST"
+"""The letters after a Swiss id of VAT, in one of its languages: TVA and IVA say the same."""
 _NORWEGIAN: Final = "NO"
 _OF_NORWAY: Final = "MVA"
 
@@ -117,6 +119,8 @@ def _checked(compact: str, prefix: str, rule: Any) -> str:  # noqa: ANN401 - a m
         is_of_new_office = prefix == "IT" and isinstance(error, exceptions.InvalidComponent)
         if not is_of_new_office or not luhn.is_valid(rule.compact(compact)):
             raise ValueError(_other_form(compact, prefix)) from None
+    if prefix == _SWISS and len(compact) > _SWISS_NUMBER:
+        return compact[:_SWISS_NUMBER] + _OF_SWITZERLAND
     # The library leaves the letters of Romania.
     return prefix + str(rule.compact(compact)).removeprefix(prefix) if prefix in _PREFIXED else compact
 
