@@ -283,7 +283,7 @@ def test_parties_with_only_what_the_norm_demands_have_an_xml_without_empty_eleme
         ("B58378431", "ES", "ESB58378431"),
         ("NL004495445B01", "DE", "NL004495445B01"),
         ("CAB680524P76", "MX", "MXCAB680524P76"),  # CA is no country here
-        ("CHE-107.787.577 IVA", "DE", "CHE107787577MWST"),
+        ("CHE-107.787.577 IVA", "DE", "CHE107787577IVA"),
         ("BE1", "FR", "FRBE1"),
         ("DE136695976", None, "DE136695976"),
     ],
