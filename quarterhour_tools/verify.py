@@ -15,7 +15,7 @@ from quarterhour.statements.keys import LINES
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.output import as_json, counted, plain_console
 from quarterhour_tools.statements.tables import print_accounts
-from quarterhour_tools.target.deployment import sealed_files
+from quarterhour_tools.target.deployment import configure_target, sealed_files
 
 NAME: Final = "verify"
 DESCRIPTION: Final = (
@@ -27,7 +27,7 @@ _MOST_DAYS: Final = 36_500
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour verify``."""
-    where = parser.add_mutually_exclusive_group(required=True)
+    where = configure_target(parser)
     where.add_argument(
         "folder",
         type=Path,
@@ -35,7 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder of replay --out, or a copy of the S3 bucket",
     )
-    where.add_argument("--stack", metavar="NAME", help="the deployed CloudFormation stack, whose S3 bucket is read")
     where.add_argument(
         "--statement",
         type=Path,
@@ -51,7 +50,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the deployment's parameter DedupRetentionDays: days for which it remembers identities (default 0: for "
         "ever); an identity that is sealed twice within them is a problem",
     )
-    parser.set_defaults(url=None)
 
 
 def _days(text: str) -> int:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.aws import clients
+from botocore.config import Config
+
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.model.clock import parse_iso
 from quarterhour.orders.keys import HEADER, ORDERS
 from quarterhour.orders.plan import DUE
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.target.deployment import configure_span, configure_stack, deployed, invoke
+from quarterhour_tools.target.deployment import client, configure_span, configure_target, deployed, invoke
 
 NAME: Final = "bill"
 DESCRIPTION: Final = (
@@ -52,13 +53,13 @@ class Change:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour bill``."""
     configure_span(parser, "at which orders were paid or cancelled")
-    configure_stack(parser)
+    configure_target(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
-    table = deployed(args.stack, "EntityTableName")
-    changes = find_changes(clients.dynamodb(), table, args.start, args.end)
+    table = "EntityTable" if args.url else deployed(args.stack, "EntityTableName")
+    changes = find_changes(client("dynamodb", args.url, Config()), table, args.start, args.end)
     sent = bill(changes, lambda records: invoke(args, "Billing", {"Records": list(records)}))
     print(f"{sent} payments and cancellations sent to billing")
     return 0

@@ -13,7 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.utils import is_valid_endpoint_url, is_valid_ipv6_endpoint_url
 
-from quarterhour.model import instants
+from quarterhour.model import errors, instants
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.web import parameters
 from quarterhour_tools.aws_errors import sentence_of
@@ -24,16 +24,12 @@ from quarterhour_tools.target.remote import Answered, Remote
 _LONGEST_RUN = 905
 """Seconds: slightly more than the functions' timeout."""
 _EXPECTED_ADDRESS: Final = "expected an address such as http://127.0.0.1:8080"
-_STACK: Final[dict[str, Any]] = {
-    "metavar": "NAME",
-    "help": "the deployed CloudFormation stack, such as quarterhour-dev",
-}
 
 
 def configure_target(parser: argparse.ArgumentParser) -> Any:  # noqa: ANN401 - argparse does not name the type
     """Add the arguments that select a deployed stack or an emulator; return their group, of which one is given."""
     target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument("--stack", **_STACK)
+    target.add_argument("--stack", metavar="NAME", help="the deployed CloudFormation stack, such as quarterhour-dev")
     target.add_argument(
         "--url",
         type=address,
@@ -64,12 +60,6 @@ def _problem_of(text: str) -> str | None:
     except ValueError as error:
         return f"which is no address ({error})"
     return None if valid else "without the name or the IP address of a host"
-
-
-def configure_stack(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that selects a deployed stack, for commands that work only in AWS."""
-    parser.add_argument("--stack", required=True, **_STACK)
-    parser.set_defaults(url=None)
 
 
 def configure_span(parser: argparse.ArgumentParser, of: str) -> None:
@@ -130,8 +120,14 @@ def invoke(args: argparse.Namespace, function: str, event: dict[str, Any], answe
         answered(f"Invoke {function}", meta["HTTPStatusCode"], meta["HTTPHeaders"])
     payload = json.loads(answer["Payload"].read())
     if "FunctionError" in answer:
-        raise ToolError(f"{function} failed: {payload.get('errorType')}: {payload.get('errorMessage')}")
+        raise ToolError(f"{function} failed: {_said(payload)}")
     return payload
+
+
+def _said(payload: Mapping[str, Any]) -> str:
+    """Return what an error of a function says: one of the system's own is a sentence, any other needs its name."""
+    name, sentence = str(payload.get("errorType")), str(payload.get("errorMessage"))
+    return sentence if hasattr(errors, name) else f"{name}: {sentence}"
 
 
 def sealed_files(args: argparse.Namespace) -> Objects:
@@ -142,7 +138,7 @@ def sealed_files(args: argparse.Namespace) -> Objects:
     return Bucket(client("s3", args.url, Config(s3={"addressing_style": "path"})), name)
 
 
-def client(service: Literal["events", "lambda", "s3", "sqs"], url: str | None, config: Config) -> Any:  # noqa: ANN401 - the stubs are no dependency
+def client(service: Literal["dynamodb", "events", "lambda", "s3", "sqs"], url: str | None, config: Config) -> Any:  # noqa: ANN401 - the stubs are no dependency
     """Return a client of a service, of AWS or of the emulator at a URL."""
     if url is None:
         return boto3.client(service, config=config)
