@@ -118,7 +118,7 @@ def _other_decimals(form: NumberForm, cells: Sequence[str]) -> str:
     """Return a number such as ``1,234`` that may be a thousand, as only others show the decimal sign of the form."""
     if form.thousands not in {".", ","}:
         return ""
-    with_decimals = [(cell, re.search(r"\d*$", cell.strip())) for cell in cells if form.decimal in cell]
+    with_decimals = [(cell, re.search(r"\d*\Z", cell.strip())) for cell in cells if form.decimal in cell]
     lengths = {len(found[0]) for _, found in with_decimals if found}
     alone = [cell for cell, found in with_decimals if found and len(found[0]) == _GROUP and form.thousands not in cell]
     return alone[0] if alone and lengths != {_GROUP} else ""
