@@ -221,8 +221,12 @@ def proposed() -> Iterator[Shown]:
     with opened({"approvals": 2, "JwtRoleClaim": "role"}) as world:
         rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "12.5"}]}
         assert send(world, "PUT", "/documents/rate-card:42", {"seen": 0, "content": rate_card}).status == 201
-        raised = {"valid_from": "2026-11-01T00:00:00Z", "rules": [{"percent": "80"}]}
-        keep_proposal(world, drafted("rate-card:42", raised, seen=1))
+        (sent,) = (
+            one
+            for one in EXAMPLES
+            if (one.route, one.target) == ("PUT /documents/{document}", "/documents/rate-card:42")
+        )
+        keep_proposal(world, drafted("rate-card:42", sent.body["content"], seen=1))
         world.pass_time(minutes=10)
         yield Shown(world)
 
