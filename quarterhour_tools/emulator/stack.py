@@ -8,12 +8,12 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 from uuid import UUID, uuid4, uuid5
 
 from quarterhour.aws.items import to_item
@@ -22,8 +22,8 @@ from quarterhour.model.errors import InvalidError, SettingsError
 from quarterhour.model.periods import Calendar
 from quarterhour.model.quarter_hours import GRACE
 from quarterhour.registry.settings.settings import Settings, first_version, settings_of
-from quarterhour.web.paging import RESERVE_SECONDS
 from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer, is_signed
+from quarterhour_tools.emulator.context import Context, ends_page, function_arn
 from quarterhour_tools.emulator.direct import (
     ACCOUNT,
     REGION,
@@ -64,44 +64,10 @@ from quarterhour_tools.errors import ToolError
 if TYPE_CHECKING:
     from quarterhour_tools.emulator.event_source import EventSource
 
-PAGE_ENDS: Final = RESERVE_SECONDS - 1
-"""Seconds that a reading request has left once others have waited for it: its page ends, and names the next one."""
-PAGE_SECONDS: Final = 1.0
-"""How long a page may take while other requests wait."""
 _REQUESTS: Final = UUID(int=0)
 """The namespace of the ids of requests."""
 # Never closed: the functions' logger keeps it for the life of the process.
 _NOWHERE: Final = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """The context object that Lambda passes to a function."""
-
-    function_name: str
-    memory_limit_in_mb: int
-    aws_request_id: str
-    ends_at: float
-    """On the machine's monotonic clock: work takes real time, even if the ledger's clock stops."""
-    ends_page: Callable[[], bool] = lambda: False
-    """Whether a page of a list is to end, though it is not full."""
-    function_version: ClassVar = "$LATEST"
-    log_stream_name: ClassVar = "local"
-
-    @property
-    def invoked_function_arn(self) -> str:
-        """The function's ARN."""
-        return _function_arn(self.function_name)
-
-    @property
-    def log_group_name(self) -> str:
-        """The function's log group."""
-        return f"/aws/lambda/{self.function_name}"
-
-    def get_remaining_time_in_millis(self) -> int:
-        """Return the milliseconds that the invocation may still run; few if a page is to end."""
-        left = self.ends_at - time.monotonic()
-        return max(0, int((min(left, PAGE_ENDS) if self.ends_page() else left) * 1000))
 
 
 class DiedError(Exception):
@@ -113,6 +79,9 @@ class Stack:
 
     A stack is not thread-safe: several threads must take turns.
     """
+
+    others_wait: Callable[[], bool] = staticmethod(lambda: False)
+    """Whether other requests wait for the one that is answered; a server says so."""
 
     def __init__(  # noqa: PLR0913 - all but two are options
         self,
@@ -144,8 +113,6 @@ class Stack:
         self.settings = Settings()
         """Those of finance, as the stack was opened with."""
         self._known: dict[tuple[str, str], str] = {}
-        self.others_wait: Callable[[], bool] = lambda: False
-        """Whether other requests wait for the one that is answered; a server says so."""
         self._invocations = Counter[str]()
         self._dynamodb = engine.dynamodb()
         self._sqs = engine.sqs()
@@ -171,11 +138,11 @@ class Stack:
         streams = self.engine.streams()
         for name, function in self.functions.items():
             for mapping in function.mappings:
-                yield Pump(mapping, _function_arn(name), partial(self.invoke, name), streams, self._sqs)
+                yield Pump(mapping, function_arn(name), partial(self.invoke, name), streams, self._sqs)
         for name, function in self.functions.items():
             for queue in function.queues:
                 limits = self._limits(queue.queue)
-                yield QueuePump(queue, limits, _function_arn(name), partial(self.invoke, name), self._sqs)
+                yield QueuePump(queue, limits, function_arn(name), partial(self.invoke, name), self._sqs)
 
     # ------------------------------------------------------------ for the tools
 
@@ -249,10 +216,7 @@ class Stack:
         # bytes, however often the other functions run.
         self._invocations[name] += 1
         request_id = str(uuid5(_REQUESTS, f"{name} {self._invocations[name]}"))
-        began = time.monotonic()
-        is_reading = event_.get("requestContext", {}).get("http", {}).get("method") == "GET"
-        ends_page = lambda: is_reading and time.monotonic() - began > PAGE_SECONDS and self.others_wait()  # noqa: E731
-        context = Context(name, function.memory, request_id, began + allowed, ends_page)
+        context = Context(name, function.memory, request_id, time.monotonic() + allowed, ends_page(event_, self))
         try:
             with (
                 STANDARD_OUTPUT.logged(self._logs),
@@ -407,7 +371,7 @@ class Stack:
         for function in self.functions.values():
             for timer in function.schedules:
                 name = timer.name or f"{self.name}-{function.name}"
-                request = create_request(name, timer.expression, _function_arn(function.name), role)
+                request = create_request(name, timer.expression, function_arn(function.name), role)
                 create_schedule(request)
                 yield name, function.name
 
@@ -425,7 +389,7 @@ class Stack:
         """Return the state machines; their definitions hold ARNs of functions that no other stack has."""
         functions = {}
         for logical, name in self.template.function_names().items():
-            arn = self._known[logical, "Arn"] = _function_arn(f"{self.name}-{name}")
+            arn = self._known[logical, "Arn"] = function_arn(f"{self.name}-{name}")
             functions[arn] = name
         machines = {
             f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{machine.name}": machine
@@ -500,7 +464,3 @@ def open_stack(  # noqa: PLR0913 - all but two are options
                 stack.drop()
             else:
                 stack.close()
-
-
-def _function_arn(name: str) -> str:
-    return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"

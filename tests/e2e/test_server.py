@@ -64,7 +64,7 @@ def test_an_event_of_the_sdk_goes_over_the_wire_in_every_mode(up: tuple[Server, 
 
 
 def test_a_page_ends_early_if_another_request_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quarterhour_tools.emulator.stack.PAGE_SECONDS", -1)
+    monkeypatch.setattr("quarterhour_tools.emulator.context.PAGE_SECONDS", -1)
     server, manual = Server(0), ManualClock(START)
     with clock.using(manual), open_stack("embedded", s3_url=server.url, virtual=True) as stack, server.serving(stack):
         for number in range(3):

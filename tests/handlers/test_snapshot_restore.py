@@ -17,8 +17,8 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from quarterhour.aws import clients
 from quarterhour.model.clock import iso_seconds
+from quarterhour_tools.emulator.context import Context
 from quarterhour_tools.emulator.loading import load
-from quarterhour_tools.emulator.stack import Context
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
 from tests.support.system import World

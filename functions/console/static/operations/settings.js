@@ -1,4 +1,4 @@
-/** The settings that finance decides, and their history. Only machines write them. */
+/** The settings that finance decides, and their history. This page writes none of them. */
 import { html } from "../vendor/htm-preact.js";
 import { get } from "../lib/api.js";
 import { List } from "../lib/list.js";

@@ -290,10 +290,11 @@ def test_transactions_of_several_threads_take_effect_in_turn() -> None:
     with open_engine() as engine, ThreadPoolExecutor(8) as threads:
         client: Any = engine.dynamodb()
         client.create_table(**table("hashed", ranged=False))
+        canceled = client.exceptions.TransactionCanceledException  # made once: threads at once would make several
 
         def transact(number: int) -> None:
             counted: Any = {"Update": {**add, "Key": {"pk": {S: str(number % 8)}}}}
-            with suppress(client.exceptions.TransactionCanceledException):
+            with suppress(canceled):
                 client.transact_write_items(TransactItems=[counted, fails] if number % 16 < 8 else [counted])
 
         list(threads.map(transact, range(160)))

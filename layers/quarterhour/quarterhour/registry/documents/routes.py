@@ -19,21 +19,13 @@ from quarterhour.web.routing import Routes
 def read(routes: Routes, resources: Resources, kinds: Sequence[DocumentKind]) -> None:
     """Register the reading routes; ``kinds`` are the kinds of document whose content has a schema."""
     documents = DocumentQueries(resources.entities)
-    lists = {name: name for name in (DOCUMENT, PROPOSAL, *(kind.name for kind in kinds))}
+    _read_of_staff(routes, documents, kinds)
 
     def readable(document: str) -> str:
         """Return the name of a document that the caller may read."""
         name = _name(document)
         documents.check(name, routes.caller())
         return name
-
-    @routes.get("/documents", allow=staff, query=("kind", *PAGE))
-    def list_documents() -> http.Response:
-        """Return the documents of a kind, in the order of their names."""
-        query = routes.parameters()
-        kind = query.required("kind", parameters.one_of(lists), lambda text: parameters.among(lists, text))
-        paging = query.paging()
-        return http.response(200, paging.body(documents.of_kind(kind, paging)))
 
     @routes.get("/documents/<document>", allow=everyone)
     def latest(document: str) -> http.Response:
@@ -58,6 +50,18 @@ def read(routes: Routes, resources: Resources, kinds: Sequence[DocumentKind]) ->
     def metadata(document: str) -> http.Response:
         """Return the document's metadata."""
         return http.response(200, documents.metadata(readable(document)))
+
+
+def _read_of_staff(routes: Routes, documents: DocumentQueries, kinds: Sequence[DocumentKind]) -> None:
+    lists = {name: name for name in (DOCUMENT, PROPOSAL, *(kind.name for kind in kinds))}
+
+    @routes.get("/documents", allow=staff, query=("kind", *PAGE))
+    def list_documents() -> http.Response:
+        """Return the documents of a kind, in the order of their names."""
+        query = routes.parameters()
+        kind = query.required("kind", parameters.one_of(lists), lambda text: parameters.among(lists, text))
+        paging = query.paging()
+        return http.response(200, paging.body(documents.of_kind(kind, paging)))
 
     @routes.get("/documents/<document>/proposal", allow=staff)
     def proposal(document: str) -> http.Response:
