@@ -119,6 +119,9 @@ STATUSES: Final = {
     # A page for staff.
     "read-operations-person": 403,
     "read-report-person": 404,
+    # One person decides here, so nothing is proposed.
+    "read-document-proposal": 404,
+    "write-document-proposal": 404,
 }
 """What requests are answered with; all others with 200."""
 
