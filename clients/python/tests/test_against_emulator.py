@@ -1,7 +1,5 @@
 """The library and the real system: the functions of the emulator, over HTTP, with faults and deaths on the way."""
 
-import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from tests.support.system import START, World, opened
 
 from quarterhour_client import (
     Client,
-    Event,
     Sender,
     Verdict,
     adjustment,
@@ -36,7 +33,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 EVENTS = 3000
 KILLS = 20
 ROOT = Path(__file__).parents[3]
-BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 ACCOUNT: dict[str, Any] = {"source": "shop", "agency": "42", "currency": "EUR"}
 
 
@@ -156,14 +152,3 @@ def _recorded(world: World) -> list[str]:
     """Return the ids of all events of the job that are in the ledger."""
     span = {"from_": START.isoformat(), "to": START.replace(hour=3).isoformat()}
     return [one["id"] for one in world.all("/events", **span, source=SOURCE, limit=1000)]
-
-
-def test_the_sale_of_getting_data_in_is_the_one_of_its_request(world: World) -> None:
-    page = (ROOT / "docs" / "getting-data-in.md").read_text("utf-8")
-    ((request,), (code,)) = re.findall(r"cloudevents\+json' -d '(.*?)'\n", page, re.DOTALL), BLOCK.findall(page)
-    sales: list[Event] = []
-    exec(re.sub(r"with Client.*:\n    client\.record\((.*)\)", r"sales.append(\1)", code), {"sales": sales})  # noqa: S102 - our own page
-    sender = Sender(URL, transport=Direct(world))
-    given = json.loads(request)
-    results = sender.send([Event(given["source"], given["id"], request.encode()), *sales])
-    assert [one.verdict for one in results] == [Verdict.RECORDED, Verdict.DUPLICATE]
