@@ -1,6 +1,6 @@
 """The amounts of a statement in the issuer's currency, pure: converted and rounded once, for all that books them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -23,8 +23,8 @@ def in_issuer_currency(
         return money.rounded(Fraction(amount) / Fraction(rate.units), currency, rounding)
 
     base, tax = converted(amounts.commission), converted(amounts.tax)
-    bases = _shared(base, [converted(row.base) for row in taxes])
-    shares = zip(bases, _shared(tax, [converted(row.tax) for row in taxes]), strict=True)
+    bases = _shared(base, [row.base for row in taxes], converted)
+    shares = zip(bases, _shared(tax, [row.tax for row in taxes], converted), strict=True)
     return {
         "currency": currency,
         "exchange_rate": money.plain(rate.units),
@@ -39,8 +39,10 @@ def in_issuer_currency(
     }
 
 
-def _shared(whole: Decimal, parts: list[Decimal]) -> list[Decimal]:
-    """Return the parts with the largest changed so that they add up to the whole."""
-    largest = max(range(len(parts)), key=lambda one: abs(parts[one]))
+def _shared(whole: Decimal, amounts: list[Decimal], converted: Callable[[Decimal], Decimal]) -> list[Decimal]:
+    """Return the amounts converted, with that of the largest changed so that they add up to the whole."""
+    parts = [converted(amount) for amount in amounts]
+    # By the amounts: of parts that are all rounded to 0, the first may be of a row over nothing.
+    largest = max(range(len(parts)), key=lambda one: abs(amounts[one]))
     rest = money.add(whole, money.negated(money.total(parts)))
     return [money.add(part, rest) if number == largest else part for number, part in enumerate(parts)]
