@@ -43,7 +43,7 @@ COLUMNS: Final = (*_NAMES, *_AMOUNTS)
 
 
 class OpenItem(NamedTuple):
-    """What is open of a document, or without one what clears nothing; its amount stands in one column.
+    """What is open of a document, or without one what clears nothing; its amount is in one column.
 
     Credits are below 0. The balance is what is open and credits, less what is unallocated.
     """

@@ -1,6 +1,7 @@
 """Adjustments and payouts that people record wait for a second person; finance decides about held events over HTTP."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -9,6 +10,7 @@ import pytest
 from quarterhour.aws.items import to_item
 from quarterhour.ledger.keys import held_key
 from quarterhour.model.identifiers import Identity
+from quarterhour_tools.emulator.faults import Faults
 from tests.handlers.desk import send
 from tests.handlers.test_held import in_ledger, listed, register, watch
 from tests.handlers.test_releases import EVENTS, as_person
@@ -169,12 +171,19 @@ def test_a_decision_sent_again_changes_nothing_and_another_one_conflicts(two: Wo
     assert decide(two, "bob", "release")[0] == 404, "it is posted"
 
 
-@pytest.mark.parametrize("other", ["release", "discard"])
-def test_of_two_people_at_once_one_decides(other: str) -> None:
+@contextmanager
+def two_deciding() -> Iterator[tuple[World, Faults]]:
+    """Open a system on which two people must agree, whose calls can meet what another one does."""
     with faulty() as (world, faults):
         world.change_settings(approvals=2)
         for function in ("ingest", "write", "read"):
             redeploy(world, function, ROLE_CLAIM="role")
+        yield world, faults
+
+
+@pytest.mark.parametrize("other", ["release", "discard"])
+def test_of_two_people_at_once_one_decides(other: str) -> None:
+    with two_deciding() as (world, faults):
         record(world, adjustment("a1", "-2.50"))
         faults.meanwhile(1, lambda: decide(world, "amy", other))
         with faults.at_work():

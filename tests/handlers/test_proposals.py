@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tests.handlers.desk import send
-from tests.handlers.test_approvals import TWO
+from tests.handlers.test_approvals import TWO, two_deciding
 from tests.handlers.test_releases import as_person
 from tests.support.agencies import OWNER
-from tests.support.system import World, faulty, opened
-from tests.support.tables import items, redeploy
+from tests.support.system import World, opened
+from tests.support.tables import items
 from tests.unit.registry.rate_cards.builders import content
 
 DEAL = "rate-card:42"
@@ -171,10 +171,7 @@ def test_what_could_not_be_written_cannot_be_proposed(two: World) -> None:
 
 @pytest.mark.parametrize("other", ["release", "discard"])
 def test_of_two_people_at_once_one_decides(other: str) -> None:
-    with faulty() as (world, faults):
-        world.change_settings(approvals=2)
-        for function in ("ingest", "write", "read"):
-            redeploy(world, function, ROLE_CLAIM="role")
+    with two_deciding() as (world, faults):
         assert write(world, seen=0)[0] == 202
         faults.meanwhile(1, lambda: decide(world, "amy", other))
         with faults.at_work():

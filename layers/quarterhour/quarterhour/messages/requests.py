@@ -31,7 +31,7 @@ def read_redaction(event: Mapping[str, Any]) -> RedactRequest | None:
         return None
     read = Fields(event)
     read.report_unknown(frozenset({"action", "kind", "subject", "user", "id", "by", "reason"}))
-    kind = read.value("kind", _KIND, lambda sent: next((one for one in SubjectKind if one == sent), None))
+    kind = read.value("kind", _KIND, fields.member(SubjectKind))
     subject = read.value("subject", TEXT, fields.text)
     user, id_ = (read.value(name, NAME, fields.name) for name in ("user", "id"))
     by, reason = (read.value(name, TEXT, fields.text) for name in ("by", "reason"))

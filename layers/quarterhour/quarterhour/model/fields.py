@@ -4,13 +4,15 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from enum import StrEnum
+from typing import Any, Final, TypeVar
 
 from quarterhour.model import money, texts
 from quarterhour.model.errors import FieldProblem, InvalidError, in_words
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.instants import NoInstantError, parse_rfc_3339
 
+Member = TypeVar("Member", bound=StrEnum)
 MAX_TEXT: Final = 200
 MAX_PROBLEMS: Final = 10
 MAX_SHOWN: Final = 500
@@ -177,6 +179,11 @@ def text(value: object) -> str | None:
 def kind(value: object) -> str | None:
     """Parse the name of a kind, such as ``chargeback_fee``."""
     return value if isinstance(value, str) and KIND_PATTERN.fullmatch(value) else None
+
+
+def member(of: type[Member]) -> Callable[[object], Member | None]:
+    """Return what parses a member of an enumeration of texts."""
+    return lambda value: of(value) if isinstance(value, str) and value in set(of) else None
 
 
 def location(value: object) -> str | None:

@@ -41,7 +41,7 @@ def read_connection(body: Mapping[str, Any]) -> ConnectionRequest:
     """Return the connection in a request's body; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
     outer.report_unknown(_KNOWN)
-    provider = outer.value("provider", " or ".join(Provider), _provider)
+    provider = outer.value("provider", " or ".join(Provider), fields.member(Provider))
     is_generic = provider is Provider.GENERIC
     secret = outer.value(
         "secret", _STANDARD_SECRET if is_generic else _SECRET, _standard if is_generic else _secret, optional=True
@@ -63,10 +63,6 @@ def read_connection(body: Mapping[str, Any]) -> ConnectionRequest:
     seen = outer.value("seen", _SEEN, fields.whole, optional=True)
     fields.refuse(outer.problems, "provider, secret and agency, and perhaps source, tax, shipping, test and map")
     return ConnectionRequest(provider, secret or "", settings, seen)
-
-
-def _provider(value: object) -> Provider | None:
-    return Provider(value) if isinstance(value, str) and value in set(Provider) else None
 
 
 def _word(value: object) -> bool | None:

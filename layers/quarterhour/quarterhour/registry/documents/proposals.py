@@ -47,15 +47,11 @@ def read_decision(body: Mapping[str, Any]) -> ProposalRequest:
     """Return the decision in a request's body; raise ``InvalidError`` with every problem in it."""
     read = Fields(body)
     read.report_unknown(frozenset({"decision", "sha256", "reason"}))
-    decision = read.value("decision", " or ".join(Decision), _decision)
+    decision = read.value("decision", " or ".join(Decision), fields.member(Decision))
     sha256 = read.value("sha256", "that of the proposal, 64 hexadecimal digits", _sha256)
     reason = read.value("reason", TEXT, fields.text)
     fields.refuse(read.problems, "decision, sha256 and reason")
     return ProposalRequest(decision, sha256, reason)
-
-
-def _decision(value: object) -> Decision | None:
-    return next((one for one in Decision if one == value), None)
 
 
 def _sha256(value: object) -> str | None:
@@ -76,9 +72,9 @@ def proposal_of(draft: WrittenDocument, by: str, now: datetime) -> Values:
     }
 
 
-def is_open(proposal: Values | None, latest: int) -> bool:
+def is_open(proposal: Values, latest: int) -> bool:
     """Return whether a proposal waits for a second person. ``latest``: the number of the document's latest version."""
-    return proposal is not None and "decision" not in proposal and proposal["seen"] == latest
+    return "decision" not in proposal and proposal["seen"] == latest
 
 
 def check_same(proposal: Values, draft: WrittenDocument) -> None:

@@ -106,17 +106,17 @@ class DocumentStore:
                 "created_at = :at AND sha256 = :sha256",
                 {"at": before["created_at"], "sha256": before["sha256"]},
             )
-        request = put_request(self.table, proposal, still, given)
-        with_retries(lambda: self.client.put_item(**request), _TABLE)
+        self._put(put_request(self.table, proposal, still, given))
 
     def close(self, proposal: Values) -> None:
         """Write a proposal about which is decided; raise ``ClientError`` if somebody decided meanwhile."""
-        request = close_request(self.table, proposal)
-        with_retries(lambda: self.client.put_item(**request), _TABLE)
+        self._put(close_request(self.table, proposal))
 
     def put(self, values: Mapping[str, Any]) -> None:
         """Write an item, in place of an existing one."""
-        request = put_request(self.table, values)
+        self._put(put_request(self.table, values))
+
+    def _put(self, request: Request) -> None:
         with_retries(lambda: self.client.put_item(**request), _TABLE)
 
 
@@ -149,15 +149,11 @@ class DocumentService:
         """
 
         def attempt() -> tuple[Values, bool]:
-            latest = self.entities.get(latest_key(draft.document))
-            current = int(latest["version"]) if latest else 0
+            latest, current = self._latest(draft.document)
             if current != draft.seen:
-                existing = self.entities.get(version_key(draft.document, draft.version))
-                return repeated(draft, existing, current), False
+                return self._repeated(draft, current), False
             items = new_version(draft, latest, by, clock.now())
-            change = _aliases_changed(draft, latest)
-            self._check_free(change)
-            self.store.add(items, draft.seen, change)
+            self._add(draft, latest, items)
             return items[0], True
 
         return optimistically(attempt, draft.document)
@@ -170,10 +166,9 @@ class DocumentService:
         """
 
         def attempt() -> Values | None:
-            latest = self.entities.get(latest_key(draft.document))
-            current = int(latest["version"]) if latest else 0
+            latest, current = self._latest(draft.document)
             if current != draft.seen:
-                repeated(draft, self.entities.get(version_key(draft.document, draft.version)), current)
+                self._repeated(draft, current)
                 return None
             now = clock.now()
             new_version(draft, latest, by, now)  # Raises what writing it would raise.
@@ -203,8 +198,7 @@ class DocumentService:
             proposal = self.entities.get(proposal_key(document))
             if proposal is None:
                 raise NotFoundError(f"no version of {shown(document)} is proposed")
-            latest = self.entities.get(latest_key(document))
-            current = int(latest["version"]) if latest else 0
+            latest, current = self._latest(document)
             if not planned_decision(document, proposal, current, request, by):
                 return proposal
             now = clock.now()
@@ -214,13 +208,28 @@ class DocumentService:
                 return closed
             content = exact_json.parse(proposal["content"])
             draft = read_draft(document, {"seen": Decimal(proposal["seen"]), "content": content}, kinds)
-            items = new_version(draft, latest, proposal["created_by"], now, by)
-            change = _aliases_changed(draft, latest)
-            self._check_free(change)
-            self.store.add(items, draft.seen, change, closed)
+            self._add(draft, latest, new_version(draft, latest, proposal["created_by"], now, by), closed)
             return closed
 
         return optimistically(attempt, document)
+
+    def _latest(self, document: str) -> tuple[Values | None, int]:
+        """Return the latest version of a document and its number: 0 if there is no such document."""
+        latest = self.entities.get(latest_key(document))
+        return latest, int(latest["version"]) if latest else 0
+
+    def _repeated(self, draft: WrittenDocument, current: int) -> Values:
+        """Return the version that a draft is already; raise ``ConflictError`` if another one has its place."""
+        return repeated(draft, self.entities.get(version_key(draft.document, draft.version)), current)
+
+    def _add(
+        self, draft: WrittenDocument, latest: Values | None, items: Sequence[Values], released: Values | None = None
+    ) -> None:
+        """Write the items of a version, once the aliases that it adds are free."""
+        before, after = aliases_in(latest), draft.valid.aliases if draft.valid else frozenset()
+        change = AliasChange(draft.document, after - before, before - after)
+        self._check_free(change)
+        self.store.add(items, draft.seen, change, released)
 
     def _check_free(self, change: AliasChange) -> None:
         """Raise ``ConflictError`` if an alias that is added is of another document."""
@@ -235,8 +244,3 @@ class DocumentService:
     def permit(self, document: str, permissions: Permissions, by: str) -> None:
         """Replace the permissions of a document."""
         self.store.put(permissions_values(document, permissions, by, clock.now()))
-
-
-def _aliases_changed(draft: WrittenDocument, latest: Values | None) -> AliasChange:
-    before, after = aliases_in(latest), draft.valid.aliases if draft.valid else frozenset()
-    return AliasChange(draft.document, after - before, before - after)

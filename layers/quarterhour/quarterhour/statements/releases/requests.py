@@ -33,12 +33,8 @@ def read_decision(body: Mapping[str, Any]) -> DraftRequest:
     """Return the decision in a request's body; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
     outer.report_unknown(frozenset({"decision", "reason", "seen"}))
-    desired = outer.value("decision", _DESIRED, _desired)
+    desired = outer.value("decision", _DESIRED, fields.member(Desired))
     reason = outer.value("reason", TEXT, fields.text, optional=desired is Desired.RELEASE)
     seen = outer.value("seen", _SEEN, fields.whole)
     fields.refuse(outer.problems, "decision, reason and seen")
     return DraftRequest(desired, reason or "", seen)
-
-
-def _desired(value: object) -> Desired | None:
-    return Desired(value) if isinstance(value, str) and value in set(Desired) else None

@@ -24,7 +24,7 @@ def read_status(body: Mapping[str, Any]) -> StatusRequest:
     """Return the change of a status in a request's body; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
     outer.report_unknown(frozenset({"status", "reason", "seen"}))
-    status = outer.value("status", _STATUS, _status)
+    status = outer.value("status", _STATUS, fields.member(Status))
     reason = outer.value("reason", TEXT, fields.text)
     seen = outer.value("seen", _SEEN, _seen)
     fields.refuse(outer.problems, "status, reason and seen")
@@ -48,10 +48,6 @@ def read_resolution(body: Mapping[str, Any]) -> str:
     reason = outer.value("reason", TEXT, fields.text)
     fields.refuse(outer.problems, "reason")
     return str(reason)
-
-
-def _status(value: object) -> Status | None:
-    return Status(value) if isinstance(value, str) and value in set(Status) else None
 
 
 def _seen(value: object) -> int | None:
